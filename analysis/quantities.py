@@ -1,0 +1,97 @@
+"""What the recorded quantities are called, which way is better, and where they may be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+CHANCE = 0.5
+IMBALANCED = 0.8
+"""From this share of the majority class on, accuracy says little and macro F1 is the main yardstick of a
+probe.
+"""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A cumulative budget a curve can be drawn against."""
+
+    name: str
+    label: str
+    unit: str
+    """What stands behind a number of this axis in a sentence."""
+
+
+AXES = {
+    axis.name: axis
+    for axis in (
+        Axis("tokens", "tokens read", "tokens"),
+        Axis("targets", "supervised tokens", "supervised tokens"),
+        Axis("flops", "training FLOPs", "FLOPs"),
+        Axis("seconds", "training time (s)", "s"),
+    )
+}
+
+_YARDSTICK = re.compile(r"probe/[^/]+/(accuracy|f1)|scrambled/accuracy")
+_OWN = re.compile(r"(train|held_out)/(nats|accuracy|bits_per_character|perplexity)")
+_AT_RATE = re.compile(r"held_out/(nats|accuracy)@([0-9.]+)")
+
+
+def is_yardstick(quantity: str) -> bool:
+    """True for what every objective can be measured with: the probes and real-versus-scrambled."""
+    return _YARDSTICK.fullmatch(quantity) is not None
+
+
+def is_own_question(quantity: str) -> bool:
+    """True for what an arm scores on the question its own objective asks; never comparable between two."""
+    return _OWN.fullmatch(quantity) is not None
+
+
+def mask_rate_of(quantity: str) -> float | None:
+    """The rate of a quantity measured on the common grid of mask rates, `held_out/nats@0.3` -> 0.3."""
+    match = _AT_RATE.fullmatch(quantity)
+    return float(match[2]) if match else None
+
+
+def lower_is_better(quantity: str) -> bool:
+    return any(word in quantity for word in ("/nats", "/bits_per_character", "/perplexity"))
+
+
+def chance_quantity(quantity: str) -> str | None:
+    """The recorded constant a yardstick starts from: a probe's majority-class accuracy."""
+    match = re.fullmatch(r"(probe/[^/]+)/accuracy", quantity)
+    return f"{match[1]}/majority" if match else None
+
+
+def label(quantity: str) -> str:
+    """Name with unit, for axes and tables; an unknown quantity keeps its own name."""
+    if quantity == "scrambled/accuracy":
+        return "real-versus-scrambled accuracy"
+    if match := re.fullmatch(r"probe/([^/]+)/(accuracy|f1|majority)", quantity):
+        kind = {"accuracy": "accuracy", "f1": "macro F1", "majority": "majority-class accuracy"}[match[2]]
+        return f"{match[1]} probe, {kind}"
+    if match := _AT_RATE.fullmatch(quantity):
+        return f"held-out {_KINDS[match[1]]} at {float(match[2]):.0%} masked"
+    if match := _OWN.fullmatch(quantity):
+        return f"{'training' if match[1] == 'train' else 'held-out'} {_KINDS[match[2]]}"
+    return quantity
+
+
+_KINDS = {
+    "nats": "loss (nats per target)",
+    "accuracy": "accuracy at targets",
+    "bits_per_character": "bits per character",
+    "perplexity": "perplexity per target",
+}
+
+
+def yardsticks(quantities: Iterable[str]) -> list[str]:
+    """The yardsticks among some quantities: probes by name, then real-versus-scrambled."""
+    return sorted(q for q in set(quantities) if is_yardstick(q))
+
+
+def rates(quantities: Iterable[str]) -> list[str]:
+    """The losses at common mask rates among some quantities, by rate."""
+    found = [q for q in set(quantities) if q.startswith("held_out/nats@") and mask_rate_of(q) is not None]
+    return sorted(found, key=lambda q: (mask_rate_of(q) or 0.0, q))

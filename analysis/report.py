@@ -1,0 +1,139 @@
+"""From a directory of runs to report.md, report.html, figures and tables; `clm-vs-mlm report`."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from analysis.document import Document
+from analysis.figures import save, style
+from analysis.load import load
+from analysis.quantities import AXES
+from analysis.sections import compose
+from analysis.thresholds import parse_threshold
+
+PARTS = ("figures", "tables", "report.md", "report.html")
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def write_report(
+    grid_dir: Path,
+    out: Path | None = None,
+    thresholds: Sequence[tuple[str, float]] = (),
+    axis: str = "tokens",
+    log: bool = True,
+) -> Path:
+    """Write the report of a grid or a single run, finished or not, and return the path of report.html.
+
+    thresholds: (quantity, value) pairs beside the automatic ones. axis: the budget of the summary, the
+    overview and the convergence tables. log: whether curves are drawn on a log scale of budget. The report
+    is made in a temporary directory and moved to `out` (default: `grid_dir`/report) when whole; equal
+    records give equal bytes. Raises ValueError when the directory holds no run, or when a threshold's
+    quantity was never recorded.
+    """
+    grid_dir = Path(grid_dir)
+    out = Path(out) if out is not None else grid_dir / "report"
+    if axis not in AXES:
+        raise ValueError(f"axis {axis!r} is none of {', '.join(AXES)}")
+    grid = load(grid_dir)
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file; give a directory to write the report into")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
+    try:
+        with style():
+            _write(compose(grid, thresholds, axis, log), temporary)
+        _swap(temporary, out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return out / "report.html"
+
+
+def _write(document: Document, directory: Path) -> None:
+    figures, tables = directory / "figures", directory / "tables"
+    figures.mkdir()
+    tables.mkdir()
+    for table in document.tables:
+        table.write(tables)
+    images = {}
+    for drawing in document.drawings:
+        png = save(drawing, figures)[0]
+        images[drawing.name] = "data:image/png;base64," + base64.b64encode(png.read_bytes()).decode()
+    for name in ("report.md", "report.html"):
+        page = _environment().get_template(f"{name}.j2").render(document=document, images=images)
+        (directory / name).write_text(page, encoding="utf-8")
+
+
+def _swap(temporary: Path, out: Path) -> None:
+    """Replace each part of the report by the new one; whatever else lies in `out` stays."""
+    out.mkdir(exist_ok=True)
+    for part in PARTS:
+        old = out / part
+        if old.is_dir():
+            old.rename(temporary / f"old-{part}")
+        os.replace(temporary / part, old)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["md"] = markdown
+    return environment
+
+
+def markdown(text: str) -> str:
+    """Text that Markdown shows as it is, on one line: no tags, no links, no table cells of its own."""
+    text = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*_|]|\](?=\())", r"\\\1", text)
+
+
+def main(args: Sequence[str]) -> int:
+    """The command line: 0 and the path of report.html, or 2 and one line on stderr."""
+    parser = argparse.ArgumentParser(
+        prog="clm-vs-mlm report",
+        description="Write tables, figures and a report from the records of a grid or a run.",
+    )
+    parser.add_argument(
+        "directory", metavar="DIR", type=Path, help="directory of a grid (results/NAME) or of one run"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where to write (default: DIR/report)")
+    parser.add_argument(
+        "--threshold",
+        metavar="QUANTITY=VALUE",
+        action="append",
+        default=[],
+        help="also report the budget to reach this, such as scrambled/accuracy=0.6; repeatable",
+    )
+    parser.add_argument(
+        "--x", choices=list(AXES), default="tokens", help="budget to summarise by (default: tokens)"
+    )
+    parser.add_argument(
+        "--scale", choices=["log", "linear"], default="log", help="scale of budgets in curves"
+    )
+    try:
+        options = parser.parse_args(args)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    try:
+        asked = [parse_threshold(text) for text in options.threshold]
+        page = write_report(options.directory, options.out, asked, options.x, options.scale == "log")
+    except (ValueError, OSError) as error:
+        print(f"clm-vs-mlm report: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    print(page)
+    return 0

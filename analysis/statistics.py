@@ -1,0 +1,56 @@
+"""Student's t-intervals over seeds: means, paired differences, log-ratios. Formulas in README.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over n seeds; low and high are None where one seed gives no interval."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+
+    def excludes(self, null: float) -> bool:
+        """True when the interval exists and `null` lies outside it: the difference is distinguishable."""
+        return self.low is not None and self.high is not None and not self.low <= null <= self.high
+
+
+def t_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
+    """mean ± t(n−1) · s/√n with s the sample standard deviation (Student 1908). Raises ValueError on no
+    values.
+    """
+    sample = np.asarray(list(values), dtype=np.float64)
+    n = sample.size
+    if n == 0:
+        raise ValueError("an interval needs at least one value")
+    mean = float(sample.mean())
+    if n == 1:
+        return Interval(mean, None, None, 1)
+    half = float(stdtrit(n - 1, (1 + level) / 2) * sample.std(ddof=1) / math.sqrt(n))
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def paired_difference(
+    arm: Mapping[int, float], reference: Mapping[int, float], level: float = LEVEL
+) -> Interval | None:
+    """t-interval of arm − reference over the seeds that both have; None when there is none."""
+    seeds = sorted(arm.keys() & reference.keys())
+    return t_interval((arm[s] - reference[s] for s in seeds), level) if seeds else None
+
+
+def log_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
+    """Geometric mean with the t-interval of the logs, back on the original scale; values must be positive."""
+    inner = t_interval((math.log(value) for value in values), level)
+    low, high = (None if end is None else math.exp(end) for end in (inner.low, inner.high))
+    return Interval(math.exp(inner.mean), low, high, inner.n)

@@ -1,0 +1,138 @@
+"""The first screen: what the numbers say, in plain words, written from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.cells import Missing
+from analysis.compare import UNCLEAR, Comparison
+from analysis.convergence import crossings, mean_budget
+from analysis.density import density
+from analysis.load import Grid
+from analysis.quantities import AXES, label
+from analysis.statistics import Interval
+from analysis.tables import show
+from analysis.tables_convergence import ratio_cell
+from analysis.tables_scores import finals
+from analysis.thresholds import Threshold
+
+FEW = 3
+"""Up to this many comparisons are spelled out; more are counted."""
+
+
+def summarise(grid: Grid, pairs: Sequence[Comparison], goals: Sequence[Threshold], axis: str) -> list[str]:
+    """Sentences for the top of the report; `goals` are the thresholds worth a sentence."""
+    done = sum(cell.finished for cell in grid.cells)
+    said = [f"{done} of {len(grid.cells)} runs are finished, in {len(grid.arms)} arms."]
+    if not grid.recorded:
+        return [*said, "No run has recorded anything yet, so there is nothing to compare."]
+    refused = [pair for pair in pairs if pair.refusal is not None]
+    if refused:
+        said.append(
+            f"{len(refused)} of {len(pairs)} comparisons are refused because the runs are not paired; see "
+            f"below."
+        )
+    compared = [pair for pair in pairs if pair.refusal is None]
+    if not pairs:
+        said.append("There is only one arm to look at, or no reference arm, so nothing is compared.")
+    for quantity in grid.main_yardsticks if compared else []:
+        said += _final(compared, quantity)
+    for goal in goals if compared else []:
+        said += _budget(compared, goal, axis)
+    said += _supervision(grid)
+    if len({arm.objective for arm in grid.arms}) > 1:
+        said.append(
+            "The arms' own losses answer different questions and are not compared across objectives; "
+            "the scores above are those that both can be measured by."
+        )
+    return said
+
+
+def _final(pairs: Sequence[Comparison], quantity: str) -> list[str]:
+    name = label(quantity).capitalize()
+    if len(pairs) > FEW:
+        verdicts = {pair.arm.name: pair.verdict(quantity) for pair in pairs}
+        ahead = [arm for arm, verdict in verdicts.items() if verdict == f"{arm} is ahead"]
+        behind = [p.arm.name for p in pairs if verdicts[p.arm.name] == f"{p.reference.name} is ahead"]
+        return [
+            f"{name} at the end, {_against(pairs)}: "
+            + _groups(pairs, ahead, "ahead", behind, "behind", verdicts)
+        ]
+    said = []
+    for pair in pairs:
+        found = pair.difference(quantity)
+        if isinstance(found, Missing):
+            said.append(f"{name} at the end, {pair.names}: {found}.")
+            continue
+        ours, theirs = (show(finals(one, quantity), "score") for one in (pair.arm, pair.reference))
+        said.append(
+            f"{name} at the end: {pair.reference.name} {theirs}, {pair.arm.name} {ours}; paired difference "
+            f"{pair.names} {show(found, 'signed')}, n = {found.n}: {pair.verdict(quantity)}."
+        )
+    return said
+
+
+def _budget(pairs: Sequence[Comparison], goal: Threshold, axis: str) -> list[str]:
+    what, unit = f"To reach {label(goal.quantity)} {goal.value:.3f} ({goal.origin})", AXES[axis].label
+    cells = {pair.arm.name: ratio_cell(pair, goal, axis) for pair in pairs}
+    if len(pairs) > FEW:
+        readings = {name: _reading(cell) for name, cell in cells.items()}
+        fewer, more = ([n for n, r in readings.items() if r == word] for word in ("less", "more"))
+        return [
+            f"{what}, {unit}, {_against(pairs)}: " + _groups(pairs, fewer, "less", more, "more", readings)
+        ]
+    said = []
+    for pair in pairs:
+        cell = cells[pair.arm.name]
+        each = "; ".join(
+            f"{one.name} {show(mean_budget(crossings(one, goal, axis)), 'budget')}"
+            for one in (pair.reference, pair.arm)
+        )
+        outcome = f"ratio {pair.arm.name} / {pair.reference.name} {show(cell, 'ratio')}"
+        if isinstance(cell, Interval):
+            reading = _reading(cell)
+            words = f"{pair.arm.name} needs {reading}" if reading in ("less", "more") else reading
+            outcome += f", n = {cell.n}: {words}"
+        said.append(f"{what}, {unit}: {each}; {outcome}.")
+    return said
+
+
+def _reading(cell: Interval | Missing) -> str:
+    if isinstance(cell, Missing):
+        return str(cell)
+    if cell.n == 1:
+        return "one seed, no interval"
+    if not cell.excludes(1):
+        return UNCLEAR
+    return "more" if cell.mean > 1 else "less"
+
+
+def _against(pairs: Sequence[Comparison]) -> str:
+    return "against " + ", ".join(dict.fromkeys(pair.reference.name for pair in pairs))
+
+
+def _groups(
+    pairs: Sequence[Comparison],
+    up: list[str],
+    up_word: str,
+    down: list[str],
+    down_word: str,
+    said: dict[str, str],
+) -> str:
+    """`ahead: a, b; behind: c; not distinguishable: d; no reading: e`, of n arms."""
+    unclear = [name for name, words in said.items() if words == UNCLEAR]
+    rest = [name for name in said if name not in (*up, *down, *unclear)]
+    groups = ((up_word, up), (down_word, down), (UNCLEAR, unclear), ("no interval", rest))
+    return (
+        "; ".join(f"{word}: {', '.join(names)}" for word, names in groups if names)
+        + f" (of {len(pairs)} arms)."
+    )
+
+
+def _supervision(grid: Grid) -> list[str]:
+    parts = []
+    for arm in grid.arms:
+        found = [d.realised for d in map(density, arm.cells) if d is not None]
+        if found:
+            parts.append(f"{arm.name} {sum(found) / len(found):.3f}")
+    return [f"Targets asked per token read: {', '.join(parts)}."] if parts else []

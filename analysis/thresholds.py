@@ -1,0 +1,71 @@
+"""The scores whose budget is reported: fractions of the gain over chance, and what the user asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.cells import Missing
+from analysis.curves import lines
+from analysis.load import Grid
+from analysis.quantities import label
+
+FRACTIONS = (0.5, 0.75, 0.9)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A score to be reached, and in words where it comes from."""
+
+    quantity: str
+    value: float
+    origin: str
+
+
+def thresholds(grid: Grid, quantity: str) -> list[Threshold] | Missing:
+    """FRACTIONS of the gain from chance to the best arm's mean final score.
+
+    Chance is the majority class's accuracy or ½; where none is known (macro F1), the lowest mean over arms
+    of the first recorded score.
+    """
+    finals = {arm.name: list(arm.finals(quantity).values()) for arm in grid.arms}
+    means = {name: float(np.mean(scores)) for name, scores in finals.items() if scores}
+    if not means:
+        return Missing("no finished run to take the best score from")
+    best = max(means, key=lambda name: means[name])
+    start, source = grid.chance(quantity), "chance"
+    if start is None:
+        firsts = [[line.y[0] for line in lines(arm, quantity, "tokens")] for arm in grid.arms]
+        start, source = min(float(np.mean(f)) for f in firsts if f), "the lowest first score"
+    elif quantity != "scrambled/accuracy":
+        source = "the majority class"
+    if means[best] <= start:
+        return Missing(f"no arm ends above {source}, {start:.3f}")
+    return [
+        Threshold(
+            quantity,
+            start + fraction * (means[best] - start),
+            f"{fraction:.0%} of the way from {source} ({start:.3f}) to {best} ({means[best]:.3f})",
+        )
+        for fraction in FRACTIONS
+    ]
+
+
+def parse_threshold(text: str) -> tuple[str, float]:
+    """`QUANTITY=VALUE` as given on the command line. Raises ValueError when it is not."""
+    quantity, _, value = text.rpartition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not quantity or not np.isfinite(number):
+        raise ValueError(f"threshold {text!r} is not QUANTITY=VALUE, such as scrambled/accuracy=0.6")
+    return quantity, number
+
+
+def given_threshold(grid: Grid, quantity: str, value: float) -> Threshold:
+    """A threshold the user asks for. Raises ValueError when no run has recorded the quantity."""
+    if grid.recorded and quantity not in grid.quantities:
+        raise ValueError(f"no run recorded {quantity!r}; recorded are {', '.join(grid.quantities)}")
+    return Threshold(quantity, value, f"given for {label(quantity)}")

@@ -1,0 +1,1 @@
+"""How it is run: corpora, packing, runs, grids and the command line."""

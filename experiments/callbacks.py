@@ -1,0 +1,131 @@
+"""What happens around the steps of a run: checkpoints, snapshots with their evaluation, and the status file."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+
+from experiments import store
+from experiments.checkpoint import DurableCheckpointIO, complete
+from experiments.recorder import Recorder, step_ended
+from objectives import Batch, Objective
+
+KEPT_CHECKPOINTS = 2
+
+
+class StopRequest:
+    """Set by a signal handler; the run then saves at the end of its step and stops."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __call__(self, signal_number: int, frame: object = None) -> None:
+        self.signal = signal_number
+
+
+class Snapshots(pl.Callback):
+    """At log-spaced token counts: evaluate, record, and keep the weights."""
+
+    def __init__(
+        self,
+        directory: Path,
+        count: int,
+        first_tokens: int | None,
+        recorder: Recorder,
+        evaluate: Callable[[Objective], dict[str, float]],
+    ) -> None:
+        self.directory, self.count, self.first_tokens = directory, count, first_tokens
+        self.recorder, self.evaluate = recorder, evaluate
+
+    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+        tokens = batch.tokens_BT.numel() * trainer.accumulate_grad_batches * trainer.world_size
+        budget = objective.budget_tokens(batch.tokens_BT.shape[1])
+        self.steps = snapshot_steps(budget, tokens, self.count, self.first_tokens)
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if step_ended(trainer, batch_idx) and trainer.global_step in self.steps:
+            self.recorder.record(trainer, objective, self.evaluate(objective))
+            tokens = int(objective.ledger.compute()["tokens"])
+            trainer.save_checkpoint(self.directory / f"tokens-{tokens:012d}.ckpt", weights_only=True)
+
+
+def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | None = None) -> list[int]:
+    """Steps at which `count` log-spaced token counts from `first` (a 64th of the budget when None) to the budget are
+    reached; fewer where two fall on one step."""
+    last = -(-budget // tokens_per_step)
+    start = min(first if first is not None else budget / 64, budget)
+    spaced = (start * (budget / start) ** (index / max(count - 1, 1)) for index in range(count - 1))
+    return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | {last})
+
+
+class Checkpoints(pl.Callback):
+    """Saves all of a run's state every `every_steps` steps, and when asked to stop."""
+
+    def __init__(self, directory: Path, every_steps: int, stop: StopRequest) -> None:
+        self.directory, self.every_steps, self.stop = directory, every_steps, stop
+        self.restored: dict[str, Any] | None = None
+
+    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+        # As late as this, because Lightning and the loaders draw numbers while they set up.
+        if self.restored is not None:
+            torch.set_rng_state(self.restored["cpu"])
+            if self.restored["cuda"]:
+                torch.cuda.set_rng_state_all(self.restored["cuda"])
+            self.restored = None
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if not step_ended(trainer, batch_idx):
+            return
+        stopping = trainer.strategy.reduce_boolean_decision(self.stop.signal is not None, all=False)
+        if stopping or trainer.global_step % self.every_steps == 0:
+            trainer.save_checkpoint(self.directory / f"step-{trainer.global_step:09d}.ckpt")
+            if trainer.is_global_zero:
+                for path in complete(self.directory)[:-KEPT_CHECKPOINTS]:
+                    DurableCheckpointIO().remove_checkpoint(path)
+        if stopping:
+            trainer.should_stop = True
+
+    def state_dict(self) -> dict[str, Any]:
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.restored = state
+
+
+class Status(pl.Callback):
+    """Keeps status.json up to date, at most once a second, and at the end says how the run went."""
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self.written = 0.0
+        self.values: dict[str, Any] = {"state": "running", "pid": os.getpid()}
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if trainer.is_global_zero and time.monotonic() - self.written > 1:
+            tokens_per_step = batch.tokens_BT.numel() * trainer.accumulate_grad_batches * trainer.world_size
+            tokens = trainer.global_step * tokens_per_step
+            seconds = objective.ledger.seconds.item()
+            self.write(
+                step=trainer.global_step,
+                tokens=tokens,
+                budget_tokens=objective.budget_tokens(batch.tokens_BT.shape[1]),
+                tokens_per_second=tokens / seconds if seconds else 0.0,
+            )
+
+    def write(self, **values: Any) -> None:
+        self.values.update(values)
+        self.written = time.monotonic()
+        store.write_json(self.run / store.STATUS, self.values)

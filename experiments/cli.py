@@ -1,0 +1,66 @@
+"""The command `clm-vs-mlm`. Only what a command needs is imported, so that help comes at once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "fit": "train one run; a LightningCLI: --config FILE, every field overridable",
+    "validate": "held-out loss of a run's snapshot on its own question (LightningCLI)",
+    "test": "all measurements of a run's snapshot: loss, mask rates, probes, real-versus-scrambled (LightningCLI)",
+    "sweep": "run every missing cell of a grid, then write its report",
+    "runs": "show the state of each cell of a grid",
+    "report": "write report.md, report.html, figures and tables of a grid, finished or not",
+}
+LIGHTNING = ("fit", "validate", "test")
+EXAMPLES = """examples:
+  clm-vs-mlm sweep quickstart              compare CLM and MLM; ends with a report to open
+  clm-vs-mlm fit --config mlm --model.init_args.corruption.rate 0.3
+  clm-vs-mlm report results/quickstart
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(arguments)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments and arguments[0] in LIGHTNING:
+        from experiments.run import main as run_lightning
+
+        return run_lightning(arguments)
+    if arguments and arguments[0] == "report":
+        from analysis.report import main as report
+
+        return report(arguments[1:])
+    from experiments import runs, sweep
+
+    parser = argparse.ArgumentParser(
+        "clm-vs-mlm",
+        description="Compare causal and masked language modelling: one encoder, one stream of text, one budget.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        for module in (sweep, runs):
+            if module.__name__.endswith(name):
+                module.add_arguments(command)
+    options = parser.parse_args(arguments)
+    return {"sweep": sweep, "runs": runs}[options.command].main(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

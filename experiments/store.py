@@ -1,0 +1,185 @@
+"""What a run and a grid look like on disk. Standard library and PyYAML only, so that a report opens in seconds.
+
+A run is a directory: config.yaml, cell.json, environment.json, pairing.json, metrics.csv, status.json, checkpoints/,
+snapshots/, log.txt and, written last, DONE. There is no other state: no database, no timestamps in names.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+AXES = ("tokens", "targets", "flops", "seconds")
+COLUMNS = ("step", *AXES, "quantity", "value")
+CELL, PAIRING, ENVIRONMENT, STATUS = "cell.json", "pairing.json", "environment.json", "status.json"
+CELLS, GRID = "cells.json", "grid.yaml"
+CONFIG, METRICS, LOG, DONE, LOCK = "config.yaml", "metrics.csv", "log.txt", "DONE", "run.lock"
+
+
+class Row(NamedTuple):
+    """One recorded value, with where each cumulative axis stood when it was recorded."""
+
+    step: int
+    tokens: int
+    targets: int
+    flops: float
+    seconds: float
+    quantity: str
+    value: float
+
+
+class RunState(NamedTuple):
+    """state is one of pending, running, done, failed, resumable; tokens are those of the last status written."""
+
+    state: str
+    tokens: int = 0
+    budget_tokens: int = 0
+    tokens_per_second: float = 0.0
+    error: str = ""
+    log: str = ""
+
+
+def content_hash(value: Any, length: int = 8) -> str:
+    """Hexadecimal hash of a JSON-like value, independent of the order of its keys."""
+    canonical = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:length]
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; on success move it there durably, on failure leave `path` as it was."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, path)
+        sync_directory(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename in `directory` survive a power cut, where the file system can."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_text(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file. Raises ValueError, naming the file, when it is no JSON."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON ({error}); delete its directory to have it made again") from error
+
+
+def make_directory(path: Path) -> Path:
+    """Create `path`; raises ValueError with the reason when nothing can be written there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / f".writable.{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ValueError(f"cannot write to {path} ({reason}); name another directory with --results") from error
+    return path
+
+
+def append_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Append rows to metrics.csv in one write, with the header when the file is new."""
+    lines = [] if path.exists() else [",".join(COLUMNS)]
+    lines += [",".join(repr(v) if isinstance(v, float) else str(v) for v in row) for row in rows]
+    with open(path, "a", encoding="utf-8", newline="") as file:
+        file.write("".join(line + "\n" for line in lines))
+
+
+def drop_rows_after(path: Path, step: int) -> None:
+    """Keep only the rows recorded up to `step`: a resumed run records the later ones again."""
+    if path.exists():
+        kept = [row for row in _parse_metrics(path) if row.step <= step]
+        with replacing(path) as temporary:
+            append_rows(temporary, kept)
+
+
+def read_metrics(run: Path) -> list[Row]:
+    """Every row recorded by a run, in order; empty before its first. A last line torn by a kill is left out."""
+    path = Path(run) / METRICS
+    return _parse_metrics(path) if path.exists() else []
+
+
+def _parse_metrics(path: Path) -> list[Row]:
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    reader = csv.reader(whole.splitlines())
+    header = next(reader, None)
+    if header is not None and tuple(header) != COLUMNS:
+        raise ValueError(f"{path} has the columns {header}, not {list(COLUMNS)}; it was not written by this program")
+    try:
+        return [
+            Row(int(s), int(t), int(g), float(f), float(c), quantity, float(value))
+            for s, t, g, f, c, quantity, value in reader
+        ]
+    except ValueError as error:
+        raise ValueError(f"{path} line {reader.line_num} is damaged ({error})") from error
+
+
+def run_state(run: Path) -> RunState:
+    """The state of a run, as far as its directory tells: one that holds no lock and is not done can be resumed."""
+    run = Path(run)
+    status: Mapping[str, Any] = read_json(run / STATUS) if (run / STATUS).exists() else {}
+    known = {key: status[key] for key in RunState._fields[1:] if key in status}
+    if (run / DONE).exists():
+        return RunState("done", **known)
+    if is_locked(run):
+        return RunState("running", **known)
+    if status.get("state") == "failed":
+        return RunState("failed", **known)
+    return RunState("resumable" if status else "pending", **known)
+
+
+def is_locked(run: Path) -> bool:
+    """True while some process works on this run; the lock goes with the process, however it ends."""
+    if not (run / LOCK).exists():
+        return False
+    lock = FileLock(run / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def read_cells(directory: Path) -> list[dict[str, Any]]:
+    """The planned cells of a grid, each with "directory" relative to `directory`; or the runs found below it."""
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise ValueError(f"{directory} is no directory; give the directory of a grid or of a run")
+    if (directory / CELLS).exists():
+        planned = read_json(directory / CELLS)
+        # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
+        begun = (directory / cell["directory"] / CELL for cell in planned)
+        return [{**c, **(read_json(p) if p.exists() else {})} for c, p in zip(planned, begun, strict=True)]
+    found = [directory / CELL] if (directory / CELL).exists() else sorted(directory.glob(f"**/{CELL}"))
+    return [{**read_json(path), "directory": str(path.parent.relative_to(directory))} for path in found]

@@ -1,0 +1,112 @@
+"""`clm-vs-mlm sweep`: plan a grid, run what is missing, write the report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from experiments import store
+from experiments.grid import Grid, find_grid, read_grid
+from experiments.launch import DIED, FAILED, INTERRUPTED, Task, run_all
+from experiments.progress import Progress
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("grid", help="path of a grid's YAML file, or the bare name of a shipped one")
+    parser.add_argument("--results", default="results", help="directory that gets <grid>/ (default: results)")
+    parser.add_argument(
+        "--workers", type=int, default=None, help="cells at a time (default: one per GPU, or per CPU core)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="list the cells and their states, and run nothing")
+    parser.add_argument("--retry-failed", action="store_true", help="also run the cells that failed before")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Exit code: 0 when every cell is done, 1 when one failed, 130 when interrupted. Raises ValueError on bad input."""
+    if options.workers is not None and options.workers < 1:
+        raise ValueError(f"--workers must be at least 1, but is {options.workers}")
+    grid = read_grid(find_grid(options.grid))
+    directory = Path(options.results) / grid.name
+    print(f"{grid.title}: checking {len(grid.cells)} cells", file=sys.stderr)
+    planned = plan(grid, directory)
+    cells = [cell for cell, _ in planned]
+    if options.dry_run:
+        for cell in cells:
+            print(f"{cell['directory']}\t{store.run_state(directory / cell['directory']).state}")
+        return 0
+    store.make_directory(directory)
+    store.write_text(directory / store.GRID, grid.source)
+    store.write_json(directory / store.CELLS, cells)
+    missing = [
+        (cell, config)
+        for cell, config in planned
+        if (state := store.run_state(directory / cell["directory"]).state) != "done"
+        and (state != "failed" or options.retry_failed)
+    ]
+    gpus = _gpus()
+    workers = min(options.workers or len(gpus) or os.cpu_count() or 1, max(len(missing), 1))
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    tasks = [_task(directory, cell, config, threads, grid.imports) for cell, config in missing]
+    outcomes = run_all(tasks, workers, threads, Progress(len(cells)), gpus) if tasks else {}
+    from analysis.report import write_report
+
+    print(write_report(directory))
+    return _exit_code(directory, cells, list(outcomes.values()))
+
+
+def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """What each cell is, with its resolved configuration; all are checked before any runs.
+
+    Raises:
+        ValueError: when a configuration is refused, or two cells are the same run.
+    """
+    from experiments.training import PlannedCLI
+
+    planned, owners = [], {}
+    for cell in grid.cells:
+        arguments = ["fit", "--config", yaml.safe_dump(cell.config), "--results", str(directory), "--name", cell.name]
+        try:
+            cli = PlannedCLI(arguments, grid.imports)
+        except Exception as error:
+            raise ValueError(f"cell {cell.name}: {error}") from error
+        twin = owners.setdefault(cli.cell["hash"], cell.name)
+        if twin != cell.name:
+            raise ValueError(f"cells {twin} and {cell.name} are the same run; remove one of them from the grid")
+        described = {**cli.cell, "arm": cell.arm, "factors": cell.factors, "title": grid.title}
+        planned.append((described, cli.resolved()))
+    return planned
+
+
+def _task(
+    directory: Path, cell: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]
+) -> Task:
+    run = store.make_directory(directory / cell["directory"])
+    store.write_json(run / store.CELL, cell)
+    store.write_text(run / store.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    return run, ["--config", str(run / store.CONFIG), "--threads", str(threads)], imports
+
+
+def _gpus() -> list[str]:
+    """Names of the visible GPUs, as CUDA_VISIBLE_DEVICES takes them."""
+    import torch
+
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return visible.split(",") if visible else [str(index) for index in range(torch.cuda.device_count())]
+
+
+def _exit_code(directory: Path, cells: list[dict[str, Any]], outcomes: list[str]) -> int:
+    if INTERRUPTED in outcomes:
+        print("interrupted: run the same command to go on", file=sys.stderr)
+        return 130
+    states = [store.run_state(directory / cell["directory"]) for cell in cells]
+    failed = [(cell, state) for cell, state in zip(cells, states, strict=True) if state.state == "failed"]
+    for cell, state in failed:
+        print(f"failed: {cell['name']}: {state.error}; log: {state.log}", file=sys.stderr)
+    if failed:
+        print("run again with --retry-failed to try the failed cells once more", file=sys.stderr)
+    return 1 if failed or DIED in outcomes or FAILED in outcomes else 0

@@ -1,0 +1,42 @@
+"""Causal language modelling: every token is asked from what stands to its left.
+
+B blocks, T positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from objectives.base import IGNORE, Objective, View
+from objectives.randomness import Key
+from objectives.scoring import chain_rule
+from objectives.vocabulary import Vocabulary
+
+
+class CLM(Objective):
+    """Dense next-token prediction: log p(x) = sum over t of log p(x_t | x_<t), a true joint probability."""
+
+    reading = "causal"
+
+    @property
+    def nominal_density(self) -> float:
+        return 1.0
+
+    def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
+        return (View(tokens_BT, next_token(tokens_BT, self.vocabulary), "causal"),)
+
+    def score(self, sentences: Sequence[Sequence[int]]) -> list[list[float]]:
+        return chain_rule(self, sentences)
+
+
+def next_token(tokens_BT: Tensor, vocabulary: Vocabulary) -> Tensor:
+    """The targets of CLM, and the one place where they are shifted.
+
+    The last position of a block has no target, and neither has one before [CLS] (a document does not predict the
+    next one) or before padding.
+    """
+    following_BT = F.pad(tokens_BT[:, 1:], (0, 1), value=IGNORE)
+    return following_BT.masked_fill((following_BT == vocabulary.cls) | (following_BT == vocabulary.pad), IGNORE)

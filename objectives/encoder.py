@@ -1,0 +1,194 @@
+"""The encoder that every objective shares: a pre-norm Transformer with the geometry of ModernBERT.
+
+Token embedding and norm, rotary positions, GeGLU, no biases but the decoder's, first attention norm left out, final
+norm; the head is dense, GELU, norm and a decoder tied to the embedding (Warner et al. 2024, "Smarter, Better, Faster,
+Longer"). Who sees whom is an argument of `forward`, never a property of the model.
+
+B sequences, T positions, D width, H heads, V vocabulary, N asked positions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Attention = Literal["causal", "bidirectional"] | Tensor
+"""Who sees whom: to the left, everybody, or a boolean mask (B, 1, T, T) that is True where row sees column."""
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """Geometry of the encoder.
+
+    Raises:
+        ValueError: when the heads do not divide the width into even parts, or a number is out of range.
+    """
+
+    width: int = 128
+    """Size of the hidden states."""
+    depth: int = 4
+    """Number of layers."""
+    heads: int = 4
+    """Number of attention heads; width / heads must be even, for the rotary positions."""
+    intermediate: int | None = None
+    """Size inside the GeGLU, after gating; 2 * width when not given."""
+    max_length: int = 512
+    """Longest sequence the encoder accepts."""
+    rope_theta: float = 10_000.0
+    """Base of the rotary frequencies."""
+    norm_eps: float = 1e-5
+    """Epsilon of the layer norms."""
+    dropout: float = 0.0
+    """Dropout after the embedding, in the attention and in the feed-forward part."""
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.depth, self.heads, self.max_length) < 1 or self.width % (2 * self.heads):
+            raise ValueError(
+                f"width, depth, heads and max_length must be positive and width / heads an even number, but got "
+                f"width {self.width}, depth {self.depth}, heads {self.heads}, max_length {self.max_length}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), but is {self.dropout}")
+
+    @property
+    def inner(self) -> int:
+        """Size inside the GeGLU after gating."""
+        return self.intermediate or 2 * self.width
+
+
+class Encoder(nn.Module):
+    """Tokens to hidden states with `forward`, hidden states to features with `head`, features to logits with `decode`.
+
+    Initialised from a normal distribution with standard deviation 0.02, truncated at 3 of them; the projections back
+    into the residual stream are scaled by 1 / sqrt(2 * depth) (GPT-2). The same `seed` gives the same weights, whatever
+    happened before.
+    """
+
+    def __init__(self, config: EncoderConfig, vocabulary_size: int, seed: int) -> None:
+        super().__init__()
+        self.config = config
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.embedding = nn.Embedding(vocabulary_size, config.width)
+            self.embedding_norm = _norm(config)
+            self.layers = nn.ModuleList(Layer(config, first=index == 0) for index in range(config.depth))
+            self.final_norm = _norm(config)
+            self.head_dense = nn.Linear(config.width, config.width, bias=False)
+            self.head_norm = _norm(config)
+            self.decoder_bias = nn.Parameter(torch.zeros(vocabulary_size))
+            for name, parameter in self.named_parameters():
+                if parameter.dim() == 2:
+                    scale = 1 / math.sqrt(2 * config.depth) if name.endswith("output.weight") else 1.0
+                    nn.init.trunc_normal_(parameter, std=0.02 * scale, a=-0.06 * scale, b=0.06 * scale)
+
+    def forward(self, inputs_BT: Tensor, attention: Attention, documents_BT: Tensor | None = None) -> Tensor:
+        """Hidden states (B, T, D) after the final norm.
+
+        Args:
+            inputs_BT: token ids.
+            attention: who sees whom.
+            documents_BT: number of the document that each token belongs to, ascending along a row; tokens then see
+                their own document only, and positions restart with each document. None: one document a row.
+
+        Raises:
+            ValueError: when T exceeds max_length.
+        """
+        length = inputs_BT.shape[1]
+        if length > self.config.max_length:
+            raise ValueError(
+                f"{length} tokens are more than the encoder's max_length of {self.config.max_length}; raise "
+                f"max_length or shorten the blocks"
+            )
+        rotation = self._rotation(_positions(inputs_BT, documents_BT))
+        visible = _visible(attention, documents_BT)
+        hidden_BTD = self._drop(self.embedding_norm(self.embedding(inputs_BT)))
+        for layer in self.layers:
+            hidden_BTD = layer(hidden_BTD, rotation, visible)
+        return self.final_norm(hidden_BTD)
+
+    def head(self, hidden_ND: Tensor) -> Tensor:
+        """Features (N, D) that the decoder turns into logits; only asked positions need to come here."""
+        return self.head_norm(F.gelu(self.head_dense(hidden_ND)))
+
+    def decode(self, features_ND: Tensor) -> Tensor:
+        """Logits (N, V)."""
+        return F.linear(features_ND, self.embedding.weight, self.decoder_bias)
+
+    def _drop(self, hidden_BTD: Tensor) -> Tensor:
+        return F.dropout(hidden_BTD, self.config.dropout, self.training)
+
+    def _rotation(self, positions_T: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosine and sine of the rotary angles, (B or 1, 1, T, D/H)."""
+        size = self.config.width // self.config.heads
+        exponents = torch.arange(0, size, 2, device=positions_T.device, dtype=torch.float32) / size
+        angles = positions_T[:, None, :, None].float() * self.config.rope_theta**-exponents
+        angles = torch.cat((angles, angles), dim=-1)
+        return angles.cos(), angles.sin()
+
+
+class Layer(nn.Module):
+    """Attention and GeGLU, each behind a norm and added to the residual stream."""
+
+    def __init__(self, config: EncoderConfig, first: bool) -> None:
+        super().__init__()
+        self.heads, self.dropout = config.heads, config.dropout
+        self.attention_norm = nn.Identity() if first else _norm(config)
+        self.attention_input = nn.Linear(config.width, 3 * config.width, bias=False)
+        self.attention_output = nn.Linear(config.width, config.width, bias=False)
+        self.feedforward_norm = _norm(config)
+        self.feedforward_input = nn.Linear(config.width, 2 * config.inner, bias=False)
+        self.feedforward_output = nn.Linear(config.inner, config.width, bias=False)
+
+    def forward(self, hidden_BTD: Tensor, rotation: tuple[Tensor, Tensor], visible: Tensor | str | None) -> Tensor:
+        hidden_BTD = hidden_BTD + self._attend(self.attention_norm(hidden_BTD), rotation, visible)
+        value, gate = self.feedforward_input(self.feedforward_norm(hidden_BTD)).chunk(2, dim=-1)
+        inner = F.dropout(F.gelu(value) * gate, self.dropout, self.training)
+        return hidden_BTD + self.feedforward_output(inner)
+
+    def _attend(self, hidden_BTD: Tensor, rotation: tuple[Tensor, Tensor], visible: Tensor | str | None) -> Tensor:
+        batch, length, width = hidden_BTD.shape
+        parts = self.attention_input(hidden_BTD).view(batch, length, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        mixed_BHTd = F.scaled_dot_product_attention(
+            _rotate(query, *rotation),
+            _rotate(key, *rotation),
+            value,
+            attn_mask=visible if isinstance(visible, Tensor) else None,
+            is_causal=visible == "causal" if isinstance(visible, str) else False,
+            dropout_p=self.dropout if self.training else 0.0,
+        )
+        return self.attention_output(mixed_BHTd.transpose(1, 2).reshape(batch, length, width))
+
+
+def _norm(config: EncoderConfig) -> nn.LayerNorm:
+    return nn.LayerNorm(config.width, eps=config.norm_eps, bias=False)
+
+
+def _rotate(part_BHTd: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Rotary position embedding (Su et al. 2021), pairing each number with the one half a head away."""
+    first, second = part_BHTd.chunk(2, dim=-1)
+    return part_BHTd * cosine + torch.cat((-second, first), dim=-1) * sine
+
+
+def _positions(inputs_BT: Tensor, documents_BT: Tensor | None) -> Tensor:
+    """Position of each token in its document, (B, T), or (1, T) where every row is one document."""
+    steps_T = torch.arange(inputs_BT.shape[1], device=inputs_BT.device)
+    if documents_BT is None:
+        return steps_T[None]
+    opens_BT = F.pad(documents_BT[:, 1:] != documents_BT[:, :-1], (1, 0), value=True)
+    return steps_T - (steps_T * opens_BT).cummax(dim=1).values
+
+
+def _visible(attention: Attention, documents_BT: Tensor | None) -> Tensor | str | None:
+    """What scaled_dot_product_attention needs: a mask (B, 1, T, T), "causal", or None for all."""
+    if documents_BT is None:
+        return None if isinstance(attention, str) and attention == "bidirectional" else attention
+    same_B1TT = (documents_BT[:, :, None] == documents_BT[:, None, :])[:, None]
+    if isinstance(attention, Tensor):
+        return same_B1TT & attention
+    return same_B1TT.tril() if attention == "causal" else same_B1TT

@@ -1,0 +1,111 @@
+"""What was read, what was asked and what it cost: counted, and kept as float64 sums.
+
+B blocks, T positions.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+
+class Ledger(Metric):
+    """Cumulative account of training. float64 counts every token exactly up to 2^53; float32 stalls at 2^24.
+
+    Counts are summed over ranks; seconds are those of the slowest rank.
+    """
+
+    full_state_update = False
+    tokens: Tensor
+    selected: Tensor
+    corrupted: Tensor
+    supervised: Tensor
+    flops: Tensor
+    seconds: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("tokens", "selected", "corrupted", "supervised", "flops", "nats"):
+            self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("seconds", torch.zeros((), dtype=torch.float64), dist_reduce_fx="max")
+
+    def update(
+        self,
+        tokens: float = 0,
+        selected: Tensor | float = 0,
+        corrupted: Tensor | float = 0,
+        supervised: Tensor | float = 0,
+        flops: Tensor | float = 0,
+        nats: Tensor | float = 0,
+        seconds: float = 0,
+    ) -> None:
+        """Add counts (tokens), operations, nats and seconds."""
+        self.tokens += tokens
+        self.selected += selected
+        self.corrupted += corrupted
+        self.supervised += supervised
+        self.flops += flops
+        self.nats += nats
+        self.seconds += seconds
+
+    def compute(self) -> dict[str, float]:
+        """Totals so far: tokens read, positions selected, corrupted (shown changed), kept (selected, shown as they
+        are), supervised; the realised density supervised / tokens; flops, seconds and nats."""
+        totals = {name: getattr(self, name).item() for name in self._defaults}
+        totals["kept"] = totals["selected"] - totals["corrupted"]
+        totals["density"] = totals["supervised"] / totals["tokens"] if totals["tokens"] else 0.0
+        return totals
+
+    def restore(self, totals: dict[str, float]) -> None:
+        """Continue from `totals` (as `compute` gave them)."""
+        for name in self._defaults:
+            setattr(self, name, torch.tensor(totals[name], dtype=torch.float64, device=self.device))
+        self._update_count = 1
+
+
+class NegativeLogLikelihood(Metric):
+    """Loss at asked positions: nats per target, accuracy, bits per character of the original text.
+
+    Perplexity is exp(nats); it is left to the reader, because of its overflow. Bits per character divides by the
+    characters behind the asked regular tokens (end tokens cost nats but stand for no character); for CLM over whole
+    documents it is a code length, for MLM it is the cost of the asked part of the text only.
+    """
+
+    full_state_update = False
+    higher_is_better = False
+    nats: Tensor
+    targets: Tensor
+    regular: Tensor
+    correct: Tensor
+    tokens: Tensor
+
+    def __init__(self, characters_per_token: float) -> None:
+        super().__init__()
+        self.characters_per_token = characters_per_token
+        for name in ("nats", "targets", "regular", "correct", "tokens"):
+            self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, logits_NV: Tensor, targets_N: Tensor, special_N: Tensor, tokens: int) -> None:
+        """Add N asked positions out of `tokens` read; special_N is True where the target is a special token."""
+        log_probability_N = logits_NV.float().log_softmax(-1).gather(1, targets_N[:, None]).squeeze(1)
+        self.nats -= log_probability_N.double().sum()
+        self.targets += targets_N.numel()
+        self.regular += (~special_N).sum()
+        self.correct += (logits_NV.argmax(-1) == targets_N).sum()
+        self.tokens += tokens
+
+    def compute(self) -> dict[str, float]:
+        """nats, accuracy, bits_per_character and density; nan where nothing was asked."""
+        nats, targets, regular, correct, tokens = (
+            getattr(self, name).item() for name in ("nats", "targets", "regular", "correct", "tokens")
+        )
+        characters = regular * self.characters_per_token
+        return {
+            "nats": nats / targets if targets else float("nan"),
+            "accuracy": correct / targets if targets else float("nan"),
+            "bits_per_character": nats / torch.log(torch.tensor(2.0, dtype=torch.float64)).item() / characters
+            if characters
+            else float("nan"),
+            "density": targets / tokens if tokens else float("nan"),
+        }

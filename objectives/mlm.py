@@ -1,0 +1,61 @@
+"""Masked language modelling: tokens are hidden, and asked from both sides.
+
+B blocks, T positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from torch import Tensor
+
+from objectives.base import IGNORE, Objective, View
+from objectives.corruption import Corruption
+from objectives.encoder import EncoderConfig
+from objectives.randomness import Key
+from objectives.schedule import Budget, OptimizerConfig
+from objectives.scoring import pseudo_log_likelihood
+from objectives.vocabulary import Vocabulary
+
+
+class MLM(Objective):
+    """BERT's masked language model (Devlin et al. 2019): the loss is over the selected positions only.
+
+    It defines no joint probability; sentences are scored by the pseudo-log-likelihood instead.
+
+    Args:
+        corruption: which positions are selected and what they show.
+    """
+
+    reading = "bidirectional"
+
+    def __init__(
+        self,
+        encoder: EncoderConfig,
+        vocabulary: Vocabulary,
+        budget: Budget,
+        optimizer: OptimizerConfig,
+        corruption: Corruption,
+        reduction: Literal["mean", "sum"] = "mean",
+        documents: Literal["separate", "joined"] = "separate",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(encoder, vocabulary, budget, optimizer, reduction, documents, seed)
+        self.corruption = corruption
+
+    @property
+    def nominal_density(self) -> float:
+        return self.corruption.rate
+
+    def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
+        return (cloze(tokens_BT, key, self.corruption, self.vocabulary),)
+
+    def score(self, sentences: Sequence[Sequence[int]]) -> list[list[float]]:
+        return pseudo_log_likelihood(self, sentences)
+
+
+def cloze(tokens_BT: Tensor, key: Key, corruption: Corruption, vocabulary: Vocabulary) -> View:
+    """Corrupt the tokens and ask for the true ones at the selected positions."""
+    inputs_BT, selected_BT = corruption(tokens_BT, key, vocabulary)
+    return View(inputs_BT, tokens_BT.masked_fill(~selected_BT, IGNORE), "bidirectional", selected_BT)

@@ -1,0 +1,86 @@
+"""Budgets and learning rates, both in tokens read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import nn
+from torch.optim import AdamW
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to train: exactly one of the two.
+
+    Raises:
+        ValueError: when none or both are given, or one is not positive.
+    """
+
+    tokens: int | None = None
+    """Tokens read, over all devices; rounded up to whole optimiser steps."""
+    flops: float | None = None
+    """Training operations (forward and backward), turned into tokens by the formula of objectives/flops.py at the
+    objective's nominal density."""
+
+    def __post_init__(self) -> None:
+        given = [value for value in (self.tokens, self.flops) if value is not None]
+        if len(given) != 1 or given[0] <= 0:
+            raise ValueError(f"give a positive budget in tokens or in flops, one of the two, but got {self}")
+
+    def in_tokens(self, flops_per_token: float) -> int:
+        """The budget in tokens read."""
+        return self.tokens if self.tokens is not None else math.ceil((self.flops or 0) / flops_per_token)
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """AdamW with linear warm-up and then linear or cosine decay, over tokens read.
+
+    Raises:
+        ValueError: when the schedule's name is unknown or a number is out of range.
+    """
+
+    learning_rate: float = 1e-3
+    """Peak learning rate."""
+    betas: tuple[float, float] = (0.9, 0.98)
+    """AdamW's decay of the two moments (0.98: as in RoBERTa)."""
+    eps: float = 1e-8
+    """AdamW's epsilon."""
+    weight_decay: float = 0.01
+    """Decay of the matrices inside the layers; norms, biases and embeddings have none."""
+    warmup_tokens: int | None = None
+    """Tokens over which the rate rises linearly from 0; 5 % of the budget when not given."""
+    decay: Literal["linear", "cosine", "constant"] = "linear"
+    """Shape of the way from the peak to `final_fraction` of it at the end of the budget."""
+    final_fraction: float = 0.1
+    """Learning rate at the end, in units of the peak."""
+    gradient_clip: float = 1.0
+    """Largest norm of the gradient; 0 turns clipping off."""
+
+    def __post_init__(self) -> None:
+        if self.decay not in ("linear", "cosine", "constant"):
+            raise ValueError(f"decay must be linear, cosine or constant, but is {self.decay!r}")
+        if self.learning_rate <= 0 or not 0 <= self.final_fraction <= 1 or self.gradient_clip < 0:
+            raise ValueError(f"learning_rate must be positive, final_fraction in [0, 1], gradient_clip >= 0: {self}")
+
+    def rate(self, tokens: int, budget_tokens: int) -> float:
+        """Learning rate of the step after which `tokens` have been read."""
+        warmup = self.warmup_tokens if self.warmup_tokens is not None else 0.05 * budget_tokens
+        if tokens < warmup:
+            return self.learning_rate * tokens / warmup
+        left = 1 - min(1.0, (tokens - warmup) / max(budget_tokens - warmup, 1))
+        shape = {"linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2, "constant": 1.0}[self.decay]
+        return self.learning_rate * (self.final_fraction + (1 - self.final_fraction) * shape)
+
+    def build(self, module: nn.Module) -> AdamW:
+        """The optimiser for a module's parameters, with weight decay on the matrices that are not embeddings."""
+        embeddings = {id(m.weight) for m in module.modules() if isinstance(m, nn.Embedding)}
+        decayed = [p for p in module.parameters() if p.dim() >= 2 and id(p) not in embeddings]
+        others = [p for p in module.parameters() if p.dim() < 2 or id(p) in embeddings]
+        groups = [
+            {"params": decayed, "weight_decay": self.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ]
+        return AdamW(groups, lr=self.learning_rate, betas=self.betas, eps=self.eps)

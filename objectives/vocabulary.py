@@ -1,0 +1,65 @@
+"""What an objective has to know about a tokenizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Ids run from 0 to size - 1; the special ones are never masked, never drawn and never scored.
+
+    Raises:
+        ValueError: when the ids do not fit the size, when two roles share an id (a shared pad and end token loses
+            the supervision of the end, huggingface/transformers#23530), or when no regular id is left.
+    """
+
+    size: int
+    """Number of ids, special ones included."""
+    pad: int
+    """Id of [PAD]: fills up short rows, is never asked."""
+    unknown: int
+    """Id of [UNK]: a piece of text that the tokenizer cannot spell."""
+    cls: int
+    """Id of [CLS]: opens each document, and is the beginning of sentence of CLM."""
+    sep: int
+    """Id of [SEP]: closes each document, and is the end of sentence of CLM."""
+    mask: int
+    """Id of [MASK]: stands where MLM hides a token."""
+    specials: tuple[int, ...]
+    """All special ids in ascending order, the five above among them."""
+    characters_per_token: float = 1.0
+    """Mean number of characters of the original text behind one regular token, over the training split."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "specials", tuple(self.specials))
+        roles = {"pad": self.pad, "unknown": self.unknown, "cls": self.cls, "sep": self.sep, "mask": self.mask}
+        if len(set(roles.values())) < len(roles):
+            raise ValueError(f"the special tokens must have distinct ids, but got {roles}")
+        if not set(roles.values()) <= set(self.specials) or list(self.specials) != sorted(set(self.specials)):
+            raise ValueError(f"specials must list every special id once, in ascending order: {self.specials}, {roles}")
+        if self.size <= len(self.specials):
+            raise ValueError(
+                f"a vocabulary of {self.size} has no room beside its {len(self.specials)} special tokens; "
+                f"set the tokenizer's size to more than {len(self.specials)}"
+            )
+        if self.specials[0] < 0 or self.specials[-1] >= self.size:
+            raise ValueError(f"special ids {self.specials} do not fit a vocabulary of {self.size}")
+
+    @property
+    def regular(self) -> int:
+        """Number of ids that are not special."""
+        return self.size - len(self.specials)
+
+    def nth_regular(self, rank: Tensor) -> Tensor:
+        """The regular ids of the given ranks (0 to `regular` - 1), in ascending order of id; same shape."""
+        for special in self.specials:
+            rank = rank + (rank >= special).to(rank.dtype)
+        return rank
+
+    def is_special(self, tokens: Tensor) -> Tensor:
+        """True where a token is special; same shape."""
+        return torch.isin(tokens, torch.tensor(self.specials, device=tokens.device, dtype=tokens.dtype))
