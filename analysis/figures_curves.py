@@ -1,4 +1,4 @@
-"""Figures of curves: the overview, the yardsticks on four budgets, own losses, losses at common mask rates."""
+"""Figures of curves: overview, yardsticks on four budgets, own losses, losses at common mask rates."""
 
 from __future__ import annotations
 

@@ -45,20 +45,21 @@ def draw_curves(
     dwarf the curves.
     """
     values = []
+    shade = 0.16 if len(curves) <= 3 else 0.06
     for name, seeds in curves.items():
         look = styles[name]
         for line in seeds:
             keep = line.x > 0 if log else np.ones(line.x.size, dtype=bool)
             values += line.y[keep].tolist()
             how, lone = look.line if line.finished else ":", "." if keep.sum() == 1 else ""
-            ax.plot(line.x[keep], line.y[keep], color=look.color, lw=0.7, ls=how, alpha=0.5, marker=lone)
+            ax.plot(line.x[keep], line.y[keep], color=look.color, lw=0.8, ls=how, alpha=0.7, marker=lone)
         mean = band(seeds)
         if mean is None:
             continue
         keep = mean.x > 0 if log else np.ones(mean.x.size, dtype=bool)
         x = mean.x[keep]
         if mean.low is not None and mean.high is not None:
-            ax.fill_between(x, mean.low[keep], mean.high[keep], color=look.color, alpha=0.16, lw=0)
+            ax.fill_between(x, mean.low[keep], mean.high[keep], color=look.color, alpha=shade, lw=0)
         marker = look.marker if marks and not mean.interpolated and x.size <= 20 else ""
         ax.plot(x, mean.mean[keep], color=look.color, ls=look.line, marker=marker)
     if values:

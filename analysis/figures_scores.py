@@ -14,7 +14,7 @@ from analysis.figures import Drawing, chance_handle, empty, legend, looks, panel
 from analysis.figures_curves import draw_targets
 from analysis.figures_dots import dots, name_rows, seed_handle
 from analysis.load import Grid
-from analysis.quantities import label
+from analysis.quantities import title
 from analysis.statistics import t_interval
 
 
@@ -43,7 +43,7 @@ def final_scores(grid: Grid, quantities: Sequence[str]) -> Drawing | None:
             ax.set_xlim(min(seeds) - margin, max(seeds) + margin)
         name_rows(ax, [arm.name for arm in grid.arms] if i % columns == 0 else [""] * len(grid.arms))
         ax.xaxis.set_major_locator(MaxNLocator(5))
-        ax.set_title(plain(label(quantity)))
+        ax.set_title(plain(title(quantity)))
         ax.set_xlabel("final score")
     legend(figure, grid.arms, styles, [seed_handle(), chance_handle()])
     caption = (
@@ -130,10 +130,10 @@ def by_mask_rate(grid: Grid, arms: Sequence[Arm], quantities: Sequence[str]) -> 
                 seeds += scores
         margin = 0.12 * (max(seeds) - min(seeds)) or 0.05
         ax.set_ylim(min(seeds) - margin, max(seeds) + margin)
-        ax.set_xlim(0, None)
+        ax.set_xlim(0, 100 * max(arm.mask_rate or 0.0 for arm in arms) + 5)
         ax.set_xlabel("mask rate in training (%)")
         ax.set_ylabel("nats per target" if "/nats" in quantity else "final score")
-        ax.set_title(plain(label(quantity)))
+        ax.set_title(plain(title(quantity)))
     legend(figure, [*level, *arms], styles, [seed_handle()])
     caption = (
         "Final score against the mask rate of training: open dots are seeds, markers their mean with its 95 "

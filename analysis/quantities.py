@@ -72,7 +72,7 @@ def label(quantity: str) -> str:
         kind = {"accuracy": "accuracy", "f1": "macro F1", "majority": "majority-class accuracy"}[match[2]]
         return f"{match[1]} probe, {kind}"
     if match := _AT_RATE.fullmatch(quantity):
-        return f"held-out {_KINDS[match[1]]} at {float(match[2]):.0%} masked"
+        return f"held-out {_KINDS[match[1]]} at {100 * float(match[2]):g} % masked"
     if match := _OWN.fullmatch(quantity):
         return f"{'training' if match[1] == 'train' else 'held-out'} {_KINDS[match[2]]}"
     return quantity
@@ -84,6 +84,11 @@ _KINDS = {
     "bits_per_character": "bits per character",
     "perplexity": "perplexity per target",
 }
+
+
+def title(quantity: str) -> str:
+    """The label without its unit, for a panel whose y-axis carries the unit."""
+    return label(quantity).replace(" (nats per target)", "")
 
 
 def yardsticks(quantities: Iterable[str]) -> list[str]:

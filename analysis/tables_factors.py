@@ -1,4 +1,4 @@
-"""The tables of mask rate and corruption mix, where MLM arms vary them, with published numbers beside ours."""
+"""Tables of mask rate and corruption mix, where MLM arms vary them, with published numbers beside ours."""
 
 from __future__ import annotations
 

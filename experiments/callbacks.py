@@ -10,6 +10,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from tqdm import tqdm
 
 from experiments import store
 from experiments.checkpoint import DurableCheckpointIO, complete
@@ -104,12 +105,13 @@ class Checkpoints(pl.Callback):
 
 
 class Status(pl.Callback):
-    """Keeps status.json up to date, at most once a second, and at the end says how the run went."""
+    """Keeps status.json up to date, at most once a second, with a bar of the tokens read on a terminal."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
         self.written = 0.0
         self.values: dict[str, Any] = {"state": "running", "pid": os.getpid()}
+        self.bar = tqdm(disable=None, unit=" tokens", unit_scale=True, desc=run.name)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
@@ -118,12 +120,17 @@ class Status(pl.Callback):
             tokens_per_step = batch.tokens_BT.numel() * trainer.accumulate_grad_batches * trainer.world_size
             tokens = trainer.global_step * tokens_per_step
             seconds = objective.ledger.seconds.item()
+            self.bar.total = objective.budget_tokens(batch.tokens_BT.shape[1])
+            self.bar.update(tokens - self.bar.n)
             self.write(
                 step=trainer.global_step,
                 tokens=tokens,
-                budget_tokens=objective.budget_tokens(batch.tokens_BT.shape[1]),
+                budget_tokens=self.bar.total,
                 tokens_per_second=tokens / seconds if seconds else 0.0,
             )
+
+    def on_train_end(self, trainer: pl.Trainer, objective: Any) -> None:
+        self.bar.close()
 
     def write(self, **values: Any) -> None:
         self.values.update(values)

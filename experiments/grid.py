@@ -94,9 +94,10 @@ def read_grid(path: Path) -> Grid:
         for _, overrides in combination:
             config = merged(config, overrides)
         factors = {name.rpartition(".")[2]: label for name, (label, _) in zip(axes, combination, strict=True)}
-        arm = "-".join(_slug(label) for label in factors.values()) or "run"
+        arm = ", ".join(factors.values()) or "run"
         cells += [
-            Cell(f"{arm}-s{seed}", arm, seed, factors, merged(config, {"seed_everything": seed})) for seed in seeds
+            Cell(f"{_slug(arm)}-s{seed}", arm, seed, factors, merged(config, {"seed_everything": seed}))
+            for seed in seeds
         ]
     names = [cell.name for cell in cells]
     if twice := sorted({name for name in names if names.count(name) > 1}):

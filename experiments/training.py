@@ -37,6 +37,7 @@ TRAINER_DEFAULTS = {
     "logger": False,
     "enable_checkpointing": False,
     "enable_model_summary": False,
+    "enable_progress_bar": False,
     "num_sanity_val_steps": 0,
     "use_distributed_sampler": False,
 }
@@ -224,6 +225,9 @@ class ObjectiveCLI(LightningCLI):
 
 class PlannedCLI(ObjectiveCLI):
     """Parses and checks a run without touching its data or its directory; `cell` and `resolved()` say what it is."""
+
+    def _set_seed(self) -> None:
+        pass
 
     def instantiate_classes(self) -> None:
         self.cell = self.describe_cell()

@@ -90,8 +90,8 @@ def write_run(
     )
     rows = []
     for at in (t for t in SNAPSHOTS if t <= tokens):
-        position = (at // BATCH, at, round(at * plan.density), at * (3e6 + 2e6 * plan.density), at / 9_000 + 0.1 * seed)
-        recorded = {quantity: curve(at, seed) for quantity, curve in plan.curves.items()}
+        position = (at // BATCH, at, round(at * plan.density), at * (3e6 + 2e6 * plan.density), at / 9_000 +
+        0.1 * seed) recorded = {quantity: curve(at, seed) for quantity, curve in plan.curves.items()}
         recorded |= {"ledger/supervised": position[2], "stream/hash": float(plan.stream * 1_000 + at + seed)}
         rows += [store.Row(*position, quantity, float(value)) for quantity, value in recorded.items()]
     store.append_rows(run / store.METRICS, rows)
