@@ -28,7 +28,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Series:
-    """One quantity of one run, by step; `dropped` counts the values that were not finite and are left out."""
+    """One quantity of one run, by step, without its values that are not finite; `dropped` counts those."""
 
     steps: NDArray[np.int64]
     tokens: Array
@@ -36,7 +36,9 @@ class Series:
     flops: Array
     seconds: Array
     values: Array
-    dropped: int = 0
+    dropped: int
+    ends_finite: bool
+    """Whether the last value recorded is among `values`."""
 
     def along(self, axis: str) -> Array:
         """Where each value was recorded on the cumulative axis tokens, targets, flops or seconds."""
@@ -51,7 +53,8 @@ class Series:
         columns = [[getattr(row, a) for row in kept] for a in (*store.AXES, "value")]
         tokens, targets, flops, seconds, values = (np.asarray(c, dtype=np.float64) for c in columns)
         steps = np.asarray([row.step for row in kept], dtype=np.int64)
-        return cls(steps, tokens, targets, flops, seconds, values, len(ordered) - len(kept))
+        ends_finite = bool(kept) and kept[-1] is ordered[-1]
+        return cls(steps, tokens, targets, flops, seconds, values, len(ordered) - len(kept), ends_finite)
 
 
 @dataclass(frozen=True)
@@ -82,23 +85,21 @@ class Cell:
     @property
     def progress(self) -> str:
         """Why there is no final score, in words; "done" when there is."""
-        state = self.state
-        if state.state in ("done", "pending"):
-            return state.state
-        return f"{state.state} at {state.tokens:,} of {self.budget_tokens or state.budget_tokens:,} tokens"
+        if self.state.state in ("done", "pending"):
+            return self.state.state
+        planned = f" of {self.budget_tokens:,}" if self.budget_tokens else ""
+        return f"{self.state.state} at {self.state.tokens:,}{planned} tokens"
 
     def final(self, quantity: str) -> float | Missing:
         """The last value of a finished run. An unfinished one has none: budgets would differ."""
         if not self.finished:
-            return Missing(f"{self.name} is {self.progress}")
+            return Missing(f"{self.name}: {self.progress}")
         series = self.series.get(quantity)
         if series is None:
             return Missing(f"{self.name} recorded no {quantity}")
-        return (
-            float(series.values[-1])
-            if series.values.size
-            else Missing(f"{quantity} of {self.name} is not finite")
-        )
+        if not series.ends_finite:
+            return Missing(f"the last {quantity} of {self.name} is not finite")
+        return float(series.values[-1])
 
 
 @dataclass(frozen=True)

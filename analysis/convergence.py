@@ -96,6 +96,16 @@ def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     }
 
 
+def counted(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
+    """The crossings that enter means and ratios: of the finished runs, or of all where none is finished.
+
+    Leaving out unfinished runs only where they have not crossed yet would keep the fast ones.
+    """
+    finished = {cell.seed for cell in arm.cells if cell.finished}
+    found = crossings(arm, threshold, axis)
+    return {seed: c for seed, c in found.items() if seed in finished} or found
+
+
 def mean_budget(found: dict[int, Crossing]) -> Interval | Missing:
     """Geometric mean over seeds with its interval. Missing when a seed is censored: a mean of the rest
     flatters.
@@ -112,13 +122,13 @@ def mean_budget(found: dict[int, Crossing]) -> Interval | Missing:
 
 
 def ratio(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Sequence[int]) -> Ratio:
-    """Budget ratio arm / reference over paired seeds; a censored seed leaves a bound where there is one."""
+    """Budget ratio arm / reference over the seeds both have; a censored seed leaves a bound or nothing."""
     result = Ratio()
     for seed in seeds:
-        a, b = arm.get(seed), reference.get(seed)
-        if a is None or b is None:
-            result.unknown[seed] = "nothing recorded"
-        elif min(a.budget, b.budget) <= 0:
+        if seed not in arm or seed not in reference:
+            continue
+        a, b = arm[seed], reference[seed]
+        if min(a.budget, b.budget) <= 0:
             result.unknown[seed] = "met before training"
         elif a.kind == b.kind == "reached":
             result.exact[seed] = a.budget / b.budget

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.cells import Arm, Array
-from analysis.statistics import t_interval
+from analysis.statistics import half_width
 
 POINTS = 60
 
@@ -93,11 +93,7 @@ def band(seeds: list[Line]) -> Band | None:
         x = np.geomspace(first, end, POINTS) if first > 0 else np.asarray([end])
         x = np.clip(x, start, end)
     stacked = np.stack([at(line.x, line.y, x) for line in used])
-    intervals = [t_interval(column) for column in stacked.T]
-    mean = np.asarray([i.mean for i in intervals])
-    if len(used) == 1:
-        return Band(x, mean, None, None, 1, not same)
-    low, high = (
-        np.asarray([getattr(i, end) for i in intervals], dtype=np.float64) for end in ("low", "high")
-    )
-    return Band(x, mean, low, high, len(used), not same)
+    mean, n = stacked.mean(axis=0), len(used)
+    half = half_width(stacked) if n > 1 else None
+    low, high = (None, None) if half is None else (mean - half, mean + half)
+    return Band(x, mean, low, high, n, not same)

@@ -23,7 +23,7 @@ from analysis.load import Grid
 # Okabe and Ito 2008, "Color Universal Design"; their yellow is left to the last, it is faint on white.
 BLUE, VERMILION = "#0072B2", "#D55E00"
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F", "#B8A800")
-MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "*")
+MARKERS = ("s", "^", "D", "v", "p", "X", "h", "*")
 GREY = "#666666"
 RC: Any = {
     "font.family": "DejaVu Sans",
@@ -114,9 +114,12 @@ def save(drawing: Drawing, directory: Path) -> list[Path]:
     """Write NAME.png and NAME.svg without dates, so that equal data gives equal bytes."""
     paths = [directory / f"{drawing.name}.{suffix}" for suffix in ("png", "svg")]
     # The layout is the slow part: found once, then kept for both files.
-    drawing.figure.draw_without_rendering()
+    canvas = FigureCanvasAgg(drawing.figure)
+    engine = drawing.figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(drawing.figure)
     drawing.figure.set_layout_engine("none")
-    FigureCanvasAgg(drawing.figure).print_png(paths[0], metadata={"Software": None})
+    canvas.print_png(paths[0], metadata={"Software": None})
     FigureCanvasSVG(drawing.figure).print_svg(paths[1], metadata={"Date": None, "Creator": None})
     return paths
 

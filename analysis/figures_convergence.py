@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from analysis.cells import Arm
 from analysis.compare import Comparison
-from analysis.convergence import crossings, mean_budget, ratio
+from analysis.convergence import counted, mean_budget, ratio
 from analysis.figures import GREY, Drawing, Look, legend, looks, panels, plain
 from analysis.figures_dots import dots, name_rows, seed_handle
 from analysis.figures_lines import budget_axis
@@ -49,11 +49,9 @@ def budgets(grid: Grid, goals: Goals, axis: str) -> Drawing | None:
     )
     legend(figure, grid.arms, styles, [seed_handle(), arrow, early])
     caption = (
-        f"Budget ({AXES[axis].label}) needed to reach each threshold, on a log scale. Open dots are seeds, "
-        f"markers "
-        "their geometric mean, bars its 95 % t-interval (only where every seed reached it; cut at the "
-        "frame), "
-        "arrows are seeds of which only a bound is known."
+        f"Budget ({AXES[axis].label}) needed to reach each threshold, on a log scale. Open dots are seeds,"
+        " markers their geometric mean, bars its 95 % t-interval (only where every seed reached it; cut "
+        "at the frame). Arrows are seeds of which only a bound is known."
     )
     return Drawing("budget-to-threshold", caption, figure)
 
@@ -66,7 +64,7 @@ def _shifts(count: int) -> list[float]:
 
 def _crossings(ax: Axes, arm: Arm, goal: Threshold, axis: str, y: float, look: Look) -> list[float]:
     """Draw one arm at one threshold; returns the positive budgets drawn."""
-    found = crossings(arm, goal, axis)
+    found = counted(arm, goal, axis)
     mean = mean_budget(found)
     reached = [c.budget for c in found.values() if c.kind == "reached"]
     dots(ax, reached, mean if isinstance(mean, Interval) else None, y, look)
@@ -100,18 +98,16 @@ def ratios(pairs: Sequence[Comparison], goals: Goals, grid: Grid) -> Drawing | N
     legend(figure, [pair.arm for pair in paired], styles, [seed_handle(), bound])
     against = ", ".join(dict.fromkeys(pair.reference.name for pair in paired))
     caption = (
-        f"Budget of each arm over that of its reference ({against}) to the same threshold, paired by seed. "
-        f"Open "
-        "dots are seeds, markers their geometric mean, bars the 95 % t-interval of its log (cut at the "
-        "frame). "
-        "Right of the line the arm needs more than its reference."
+        f"Budget of each arm over that of its reference ({against}) to the same threshold, paired by seed."
+        " Open dots are seeds, markers their geometric mean, bars the 95 % t-interval of its log (cut at "
+        "the frame). Right of the line the arm needs more than its reference."
     )
     return Drawing("budget-ratios", caption, figure)
 
 
 def _ratio(ax: Axes, pair: Comparison, goal: Threshold, axis: str, y: float, look: Look) -> list[float]:
     """Draw one pair at one threshold; returns the ratios and bounds drawn."""
-    found = ratio(crossings(pair.arm, goal, axis), crossings(pair.reference, goal, axis), pair.seeds)
+    found = ratio(counted(pair.arm, goal, axis), counted(pair.reference, goal, axis), pair.seeds)
     interval = found.interval
     exact = list(found.exact.values())
     dots(ax, exact, interval if isinstance(interval, Interval) else None, y, look)

@@ -13,16 +13,9 @@ from analysis.curves import Line
 from analysis.figures import Drawing, chance_handle, empty, legend, looks, panels, plain, reference_line
 from analysis.figures_lines import curves, draw_curves
 from analysis.load import Grid
-from analysis.quantities import AXES, label, rates
+from analysis.quantities import AXES, label, mask_rate_of, rates, sentence
 from analysis.tables import si
 
-HOW = (
-    "Thin lines are single seeds (dotted: not finished); thick is the mean over the finished seeds, or over "
-    "all where "
-    "none is finished; the shade is its 95 % t-interval, cut at the frame. Seeds recorded at different "
-    "places are "
-    "interpolated onto 60 places in their common range."
-)
 OWN = ("train/nats", "held_out/nats")
 
 
@@ -44,7 +37,7 @@ def overview(grid: Grid, axis: str, log: bool) -> Drawing:
     legend(figure, grid.arms, styles, [chance_handle()] if shown else [])
     right = "how many tokens each arm was asked to predict"
     left = "Left: scores that both objectives can be measured by. Right: " if shown else ""
-    return Drawing("overview", f"{left}{right if shown else right.capitalize()}. {HOW}", figure)
+    return Drawing("overview", f"{left}{right if shown else right.capitalize()}.", figure)
 
 
 def yardstick(grid: Grid, quantity: str, log: bool) -> Drawing:
@@ -55,7 +48,7 @@ def yardstick(grid: Grid, quantity: str, log: bool) -> Drawing:
         ax.set_title(f"against {AXES[axis].label}")
     known = grid.chance(quantity) is not None
     legend(figure, grid.arms, looks(grid), [chance_handle()] if known else [])
-    return Drawing(f"curves-{file_name(quantity)}", f"{label(quantity).capitalize()}. {HOW}", figure)
+    return Drawing(f"curves-{file_name(quantity)}", f"{sentence(label(quantity))}.", figure)
 
 
 def _yardstick(grid: Grid, ax: Axes, quantity: str, axis: str, log: bool) -> None:
@@ -89,11 +82,10 @@ def own_losses(grid: Grid) -> Drawing | None:
             ax.set_ylabel("nats per target")
     legend(figure, grid.arms, looks(grid))
     caption = (
-        "Each arm's loss on its own question. The panels are drawn apart and must not be compared across "
-        "objectives: "
-        "predicting the next token from the left and filling a gap from both sides are different questions. "
-        "Within an "
-        f"objective, only arms with the same mask rate and corruption mix are asked the same. {HOW}"
+        "Each arm's loss on its own question, drawn apart: the panels must not be compared across "
+        "objectives. Predicting the next token from the left and filling a gap from both sides are "
+        "different questions. Within one objective, only arms with the same mask rate and corruption mix "
+        "are asked the same."
     )
     return Drawing("own-losses", caption, figure)
 
@@ -108,13 +100,12 @@ def common_rates(grid: Grid) -> Drawing | None:
     for ax, quantity in zip(axes, found, strict=True):
         if not draw_curves(ax, curves(arms, quantity, "tokens"), looks(grid), "tokens", True):
             empty(ax, "nothing recorded past budget 0")
-        ax.set_title(f"{quantity.partition('@')[2]} of positions masked")
+        ax.set_title(f"{100 * (mask_rate_of(quantity) or 0):g} % of positions masked")
         ax.set_ylabel("held-out nats per target")
     legend(figure, arms, looks(grid))
     caption = (
-        "Held-out loss of the MLM arms on common questions, the same masks for every arm whatever it was "
-        "trained "
-        f"with; comparable among these arms within a panel. {HOW}"
+        "Held-out loss of the MLM arms on common questions: the same masks for every arm, whatever it was"
+        " trained with. Comparable among these arms within a panel."
     )
     return Drawing("common-mask-rates", caption, figure)
 

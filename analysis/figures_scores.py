@@ -136,8 +136,8 @@ def by_mask_rate(grid: Grid, arms: Sequence[Arm], quantities: Sequence[str]) -> 
         ax.set_title(plain(title(quantity)))
     legend(figure, [*level, *arms], styles, [seed_handle()])
     caption = (
-        "Final score against the mask rate of training: open dots are seeds, markers their mean with its 95 "
-        "% "
+        "Final score against the mask rate of training. Open dots are seeds, markers their mean, bars its"
+        " 95 % "
         "t-interval (cut at the frame)" + ("; the level line is the mean of the CLM arm." if level else ".")
     )
     return Drawing("mask-rate", caption, figure)

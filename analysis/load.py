@@ -50,18 +50,16 @@ class Grid:
         for quantity in found:
             task, _, kind = quantity.rpartition("/")
             majority = self.constant(f"{task}/majority")
-            wanted = (
-                "f1"
-                if majority is not None and majority >= IMBALANCED and f"{task}/f1" in found
-                else "accuracy"
-            )
+            imbalanced = majority is not None and majority >= IMBALANCED and f"{task}/f1" in found
+            wanted = "f1" if imbalanced else "accuracy"
             if kind == wanted or f"{task}/{wanted}" not in found:
                 keep.append(quantity)
         return keep
 
     def constant(self, quantity: str) -> float | None:
         """Mean over runs of the last value of what should not change, such as a majority accuracy."""
-        values = [c.series[quantity].values[-1] for c in self.cells if quantity in c.series]
+        found = [c.series[quantity].values for c in self.cells if quantity in c.series]
+        values = [recorded[-1] for recorded in found if recorded.size]
         return float(np.mean(values)) if values else None
 
     def chance(self, quantity: str) -> float | None:
@@ -91,8 +89,13 @@ class Grid:
 def load(directory: Path) -> Grid:
     """Read a grid, or a single run. Raises ValueError when the directory is neither, or is ambiguous."""
     directory = Path(directory)
-    records = store.read_cells(directory)
-    if not records and not (directory / "cells.json").exists():
+    try:
+        records = store.read_cells(directory)
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"{directory / store.CELLS} lacks {error}; it was not written by this program"
+        ) from error
+    if not records and not (directory / store.CELLS).exists():
         raise ValueError(f"{directory} holds no run: no cells.json, and no cell.json below it")
     cells = [_cell(directory, record) for record in records]
     taken: dict[tuple[str, int], Cell] = {}

@@ -86,6 +86,11 @@ _KINDS = {
 }
 
 
+def sentence(text: str) -> str:
+    """Text that begins with a capital; the rest is left as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def title(quantity: str) -> str:
     """The label without its unit, for a panel whose y-axis carries the unit."""
     return label(quantity).replace(" (nats per target)", "")

@@ -21,6 +21,13 @@ from analysis.quantities import AXES, label, rates
 from analysis.summary import summarise
 from analysis.thresholds import Threshold, given_threshold, thresholds
 
+HOW = (
+    "In every figure of curves, thin lines are single seeds (dotted: not finished). The thick line is the"
+    " mean over the finished seeds, or over all where none is finished; the shade is its 95 % t-interval,"
+    " cut at the frame. Seeds recorded at different places, as in seconds, are interpolated onto 60 "
+    "places in their common range."
+)
+
 
 def compose(grid: Grid, given: Sequence[tuple[str, float]], axis: str, log: bool) -> Document:
     """Build the report of a grid; `given` are thresholds asked for beside the automatic ones."""
@@ -45,12 +52,12 @@ def _alerts(grid: Grid, pairs: Sequence[Comparison]) -> list[str]:
     alerts = [f"Refused: {pair.refusal}" for pair in pairs if pair.refusal is not None]
     open_cells = [cell for cell in grid.cells if not cell.finished]
     if open_cells:
-        alerts.append("Not finished: " + "; ".join(f"{c.name} is {c.progress}" for c in open_cells) + ".")
+        alerts.append("Not finished: " + "; ".join(f"{c.name}: {c.progress}" for c in open_cells) + ".")
     for cell in open_cells:
         if cell.state.state == "failed":
             log = cell.state.log or cell.directory / "log.txt"
             alerts.append(f"{cell.name} failed: {cell.state.error or 'no error recorded'} (log: {log})")
-    budgets = sorted({cell.budget_tokens for cell in grid.cells})
+    budgets = sorted({cell.budget_tokens for cell in grid.cells if cell.budget_tokens})
     if len(budgets) > 1:
         shown = ", ".join(f"{budget:,}" for budget in budgets)
         alerts.append(
@@ -60,7 +67,7 @@ def _alerts(grid: Grid, pairs: Sequence[Comparison]) -> list[str]:
 
 
 def _overview(grid: Grid, axis: str, log: bool) -> Section:
-    section = Section("overview", "Overview")
+    section = Section("overview", "Overview", [HOW])
     section.draw(figures_curves.overview(grid, axis, log))
     return section
 
@@ -111,9 +118,9 @@ def _convergence(
     shown, everything = ([goal for found in some.values() for goal in found] for some in (main, goals))
     section.text.insert(
         0,
-        f"Budget ({AXES[axis].label} unless said otherwise) at the first crossing of a run's running best, "
-        f"interpolated "
-        "linearly in log budget between two snapshots. The CSV files hold every axis and every seed.",
+        f"Budget ({AXES[axis].label} unless said otherwise) at the first crossing of a run's running best,"
+        " interpolated linearly in log budget between two snapshots. The CSV files hold every axis and "
+        "every seed.",
     )
     if shown:
         section.tables.append(tables_convergence.budgets(grid, shown, [axis], "budgets", True))
@@ -193,9 +200,8 @@ def _pairing(pairs: Sequence[Comparison]) -> Section:
         elif pair.seeds:
             seeds = ", ".join(map(str, pair.seeds))
             section.text.append(
-                f"{names}: proved to be paired in seeds {seeds}; equal initial encoder weights, tokenizer, "
-                f"packed data, "
-                "world size, and stream of text at every common step."
+                f"{names}: proved to be paired in seeds {seeds}; equal initial encoder weights, tokenizer,"
+                " packed data, world size, and stream of text at every common step."
             )
         else:
             section.text.append(f"{names}: no seed of which both have recorded anything.")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 LEVEL = 0.95
@@ -22,8 +23,13 @@ class Interval:
     n: int
 
     def excludes(self, null: float) -> bool:
-        """True when the interval exists and `null` lies outside it: the difference is distinguishable."""
-        return self.low is not None and self.high is not None and not self.low <= null <= self.high
+        """True when `null` lies outside the interval: the difference is distinguishable.
+
+        Never without an interval, nor with one of no width: scores on a few hundred items agree by chance.
+        """
+        if self.low is None or self.high is None or self.high - self.low <= 1e-9 * max(1.0, abs(self.mean)):
+            return False
+        return not self.low <= null <= self.high
 
 
 def t_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
@@ -37,8 +43,14 @@ def t_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
     mean = float(sample.mean())
     if n == 1:
         return Interval(mean, None, None, 1)
-    half = float(stdtrit(n - 1, (1 + level) / 2) * sample.std(ddof=1) / math.sqrt(n))
+    half = float(half_width(sample, level))
     return Interval(mean, mean - half, mean + half, n)
+
+
+def half_width(sample: NDArray[np.float64], level: float = LEVEL) -> NDArray[np.float64]:
+    """t(n−1) · s/√n over the first axis, of n >= 2 values."""
+    n = sample.shape[0]
+    return stdtrit(n - 1, (1 + level) / 2) * sample.std(axis=0, ddof=1) / math.sqrt(n)
 
 
 def paired_difference(

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from analysis.cells import Missing
 from analysis.compare import UNCLEAR, Comparison
-from analysis.convergence import crossings, mean_budget
+from analysis.convergence import counted, mean_budget
 from analysis.density import density
 from analysis.load import Grid
-from analysis.quantities import AXES, label
+from analysis.quantities import AXES, label, sentence
 from analysis.statistics import Interval
 from analysis.tables import show
 from analysis.tables_convergence import ratio_cell
 from analysis.tables_scores import finals
 from analysis.thresholds import Threshold
 
-FEW = 3
+FEW = 2
 """Up to this many comparisons are spelled out; more are counted."""
 
 
@@ -29,10 +29,14 @@ def summarise(grid: Grid, pairs: Sequence[Comparison], goals: Sequence[Threshold
     refused = [pair for pair in pairs if pair.refusal is not None]
     if refused:
         said.append(
-            f"{len(refused)} of {len(pairs)} comparisons are refused because the runs are not paired; see "
-            f"below."
+            f"{len(refused)} of {len(pairs)} comparisons are refused: the runs are not paired, see below."
         )
     compared = [pair for pair in pairs if pair.refusal is None]
+    if compared:
+        said.append(
+            "In brackets are 95 % t-intervals over n seeds, one by one, not corrected for how many there "
+            "are; a difference counts only when its interval leaves 0 out, a ratio when it leaves 1 out."
+        )
     if not pairs:
         said.append("There is only one arm to look at, or no reference arm, so nothing is compared.")
     for quantity in grid.main_yardsticks if compared else []:
@@ -49,7 +53,7 @@ def summarise(grid: Grid, pairs: Sequence[Comparison], goals: Sequence[Threshold
 
 
 def _final(pairs: Sequence[Comparison], quantity: str) -> list[str]:
-    name = label(quantity).capitalize()
+    name = sentence(label(quantity))
     if len(pairs) > FEW:
         verdicts = {pair.arm.name: pair.verdict(quantity) for pair in pairs}
         ahead = [arm for arm, verdict in verdicts.items() if verdict == f"{arm} is ahead"]
@@ -66,8 +70,8 @@ def _final(pairs: Sequence[Comparison], quantity: str) -> list[str]:
             continue
         ours, theirs = (show(finals(one, quantity), "score") for one in (pair.arm, pair.reference))
         said.append(
-            f"{name} at the end: {pair.reference.name} {theirs}, {pair.arm.name} {ours}; paired difference "
-            f"{pair.names} {show(found, 'signed')}, n = {found.n}: {pair.verdict(quantity)}."
+            f"{name} at the end: {pair.verdict(quantity)}; {pair.reference.name} {theirs}, "
+            f"{pair.arm.name} {ours}; paired difference {pair.names} {show(found, 'signed')}, n = {found.n}."
         )
     return said
 
@@ -84,16 +88,16 @@ def _budget(pairs: Sequence[Comparison], goal: Threshold, axis: str) -> list[str
     said = []
     for pair in pairs:
         cell = cells[pair.arm.name]
-        each = "; ".join(
-            f"{one.name} {show(mean_budget(crossings(one, goal, axis)), 'budget')}"
+        each = ", ".join(
+            f"{one.name} {show(mean_budget(counted(one, goal, axis)), 'budget')}"
             for one in (pair.reference, pair.arm)
         )
         outcome = f"ratio {pair.arm.name} / {pair.reference.name} {show(cell, 'ratio')}"
         if isinstance(cell, Interval):
             reading = _reading(cell)
-            words = f"{pair.arm.name} needs {reading}" if reading in ("less", "more") else reading
-            outcome += f", n = {cell.n}: {words}"
-        said.append(f"{what}, {unit}: {each}; {outcome}.")
+            needs = f"{pair.arm.name} needs {reading}" if reading in ("less", "more") else reading
+            outcome = f"{needs}, {outcome}, n = {cell.n}"
+        said.append(f"{what}, in {unit}: {outcome}; {each}.")
     return said
 
 
@@ -130,9 +134,13 @@ def _groups(
 
 
 def _supervision(grid: Grid) -> list[str]:
-    parts = []
+    shown = {}
     for arm in grid.arms:
         found = [d.realised for d in map(density, arm.cells) if d is not None]
         if found:
-            parts.append(f"{arm.name} {sum(found) / len(found):.3f}")
-    return [f"Targets asked per token read: {', '.join(parts)}."] if parts else []
+            shown[arm.name] = f"{sum(found) / len(found):.3f}"
+    if len(shown) > 1 and len(set(shown.values())) == 1:
+        return [f"Targets asked per token read: {next(iter(shown.values()))} in every arm."]
+    return (
+        [f"Targets asked per token read: {', '.join(f'{k} {v}' for k, v in shown.items())}."] if shown else []
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.cells import Missing
 from analysis.compare import Comparison
-from analysis.convergence import comparable, crossings, crossovers, mean_budget, ratio
+from analysis.convergence import comparable, counted, crossings, crossovers, mean_budget, ratio
 from analysis.load import Grid
 from analysis.quantities import AXES, label
 from analysis.statistics import Interval, log_interval
@@ -21,6 +21,7 @@ def budgets(grid: Grid, goals: Sequence[Threshold], axes: Sequence[str], name: s
         Column("threshold", "score"),
         Column("where it comes from"),
         Column("arm"),
+        Column("seeds counted", "count"),
         *(Column(AXES[axis].label, "budget", True) for axis in axes),
     )
     rows = [
@@ -29,7 +30,8 @@ def budgets(grid: Grid, goals: Sequence[Threshold], axes: Sequence[str], name: s
             goal.value,
             goal.origin,
             arm.name,
-            *(mean_budget(crossings(arm, goal, axis)) for axis in axes),
+            len(counted(arm, goal, axes[0])),
+            *(mean_budget(counted(arm, goal, axis)) for axis in axes),
         )
         for goal in goals
         for arm in grid.arms
@@ -62,7 +64,7 @@ def ratio_cell(pair: Comparison, goal: Threshold, axis: str) -> Interval | Missi
         return Missing("refused: not paired")
     if not comparable(goal.quantity, pair.arm, pair.reference):
         return Missing("the two arms are asked different questions")
-    ours, theirs = (crossings(one, goal, axis) for one in (pair.arm, pair.reference))
+    ours, theirs = (counted(one, goal, axis) for one in (pair.arm, pair.reference))
     found = ratio(ours, theirs, pair.seeds)
     interval = found.interval
     if isinstance(interval, Missing) and found.bound:
@@ -89,9 +91,9 @@ def ratios(pairs: Sequence[Comparison], goals: Sequence[Threshold]) -> Table:
         for goal in goals
     ]
     caption = (
-        "Budget ratio to the same threshold, paired by seed: geometric mean with the 95 % t-interval of its "
-        "log. "
-        "Above 1 the first arm needs more. A seed that never gets there leaves a bound and no interval."
+        "Budget ratio to the same threshold, paired by seed: geometric mean with the 95 % t-interval of "
+        "its log. Above 1 the first arm needs more. A seed that never gets there leaves a bound and no "
+        "interval."
     )
     return Table("budget_ratios", caption, columns, rows)
 
@@ -117,7 +119,8 @@ def lead(pairs: Sequence[Comparison], quantities: Sequence[str], axis: str) -> T
                 continue
             changing = [c for c in found.values() if c.changes]
             every = len(changing) == len(found)
-            partly = Missing(f"changes in {len(changing)} of {len(found)} seeds")
+            never = "the lead never changes"
+            partly = Missing(f"changes in {len(changing)} of {len(found)} seeds" if changing else never)
             first, last = (
                 log_interval(c for c in budgets if c) if every and all(budgets) else partly
                 for budgets in ([c.first for c in changing], [c.last for c in changing])

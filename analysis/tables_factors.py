@@ -9,7 +9,7 @@ from analysis.cells import Arm, Missing
 from analysis.compare import Comparison
 from analysis.load import Grid
 from analysis.published import MASK_RATE, MIX, Published
-from analysis.quantities import label
+from analysis.quantities import label, title
 from analysis.statistics import Interval
 from analysis.tables import Column, Table, Value
 from analysis.tables_scores import finals
@@ -26,14 +26,15 @@ class Factor:
     published: Published
     setting: Callable[[Arm], Setting | None]
     text: Callable[[Setting], str]
+    ordered: bool
+    """Whether arms are listed by setting, or as planned."""
 
     def arms(self, grid: Grid) -> list[Arm]:
-        """The arms that have the factor, by setting; none when it does not vary."""
+        """The arms that have the factor; none when it does not vary."""
         found = [arm for arm in grid.arms if self.setting(arm) is not None]
-        return sorted(found, key=self._order) if len({self.setting(arm) for arm in found}) > 1 else []
-
-    def _order(self, arm: Arm) -> Setting:
-        return self.setting(arm) or ()
+        if len({self.setting(arm) for arm in found}) < 2:
+            return []
+        return sorted(found, key=lambda arm: self.setting(arm) or ()) if self.ordered else found
 
 
 def _rate(arm: Arm) -> Setting | None:
@@ -45,8 +46,8 @@ def mix_text(mix: Setting) -> str:
 
 
 FACTORS = (
-    Factor("mask_rate", "mask rate", MASK_RATE, _rate, lambda rate: f"{100 * rate[0]:g} %"),
-    Factor("corruption_mix", "mask/random/keep", MIX, lambda arm: arm.mix, mix_text),
+    Factor("mask_rate", "mask rate", MASK_RATE, _rate, lambda rate: f"{100 * rate[0]:g} %", True),
+    Factor("corruption_mix", "mask/random/keep", MIX, lambda arm: arm.mix, mix_text, False),
 )
 
 
@@ -95,11 +96,12 @@ def differences(
             continue
         found = [pair.difference(q) for q in quantities]
         clear = [
-            label(q)
+            title(q)
             for q, d in zip(quantities, found, strict=True)
             if isinstance(d, Interval) and d.excludes(0)
         ]
-        rows.append((_setting_text(factor, arm), pair.names, *found, ", ".join(clear) or "nothing"))
+        which = "all" if len(clear) == len(found) else ", ".join(clear) or "nothing"
+        rows.append((_setting_text(factor, arm), pair.names, *found, which))
     caption = "Final score minus that of the baseline arm, paired by seed, with 95 % t-intervals."
     return Table(f"{factor.name}_differences", caption, columns, rows)
 

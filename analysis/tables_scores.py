@@ -29,6 +29,7 @@ def runs(grid: Grid) -> Table:
     for cell in grid.cells:
         state = cell.state
         speed: Value = state.tokens_per_second or Missing("not recorded")
+        budget: Value = cell.budget_tokens or Missing("known once it begins")
         rows.append(
             (
                 cell.name,
@@ -36,7 +37,7 @@ def runs(grid: Grid) -> Table:
                 cell.seed,
                 state.state,
                 state.tokens,
-                cell.budget_tokens,
+                budget,
                 speed,
                 _note(cell),
             )

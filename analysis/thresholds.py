@@ -46,7 +46,7 @@ def thresholds(grid: Grid, quantity: str) -> list[Threshold] | Missing:
         Threshold(
             quantity,
             start + fraction * (means[best] - start),
-            f"{fraction:.0%} of the way from {source} ({start:.3f}) to {best} ({means[best]:.3f})",
+            f"{100 * fraction:g} % of the way from {source} ({start:.3f}) to {best} ({means[best]:.3f})",
         )
         for fraction in FRACTIONS
     ]

@@ -67,6 +67,16 @@ def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | N
     return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | {last})
 
 
+class CommonMeasures(pl.Callback):
+    """For `test`: adds what can be set beside other runs to the loss on all held-out blocks."""
+
+    def __init__(self, measure: Callable[[Objective], dict[str, float]]) -> None:
+        self.measure = measure
+
+    def on_test_epoch_end(self, trainer: pl.Trainer, objective: Any) -> None:
+        objective.log_dict(self.measure(objective))
+
+
 class Checkpoints(pl.Callback):
     """Saves all of a run's state every `every_steps` steps, and when asked to stop."""
 
@@ -89,7 +99,8 @@ class Checkpoints(pl.Callback):
             return
         stopping = trainer.strategy.reduce_boolean_decision(self.stop.signal is not None, all=False)
         if stopping or trainer.global_step % self.every_steps == 0:
-            trainer.save_checkpoint(self.directory / f"step-{trainer.global_step:09d}.ckpt")
+            path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
+            trainer.save_checkpoint(path, weights_only=False)
             if trainer.is_global_zero:
                 for path in complete(self.directory)[:-KEPT_CHECKPOINTS]:
                     DurableCheckpointIO().remove_checkpoint(path)

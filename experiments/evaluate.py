@@ -60,7 +60,11 @@ class Evaluation:
         )
 
     def __call__(self, objective: Objective) -> dict[str, float]:
-        values = {f"held_out/{name}": value for name, value in self.own_loss(objective).items()}
+        return {f"held_out/{name}": v for name, v in self.own_loss(objective).items()} | self.common(objective)
+
+    def common(self, objective: Objective) -> dict[str, float]:
+        """What can be set beside other runs: losses at common mask rates, probes, real-versus-scrambled."""
+        values = {}
         if isinstance(objective, MLM):
             for rate in self.config.mask_rates:
                 values[f"held_out/nats@{rate:g}"] = self.loss_at_rate(objective, rate)

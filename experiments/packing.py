@@ -1,11 +1,7 @@
-"""Documents packed into blocks of exactly T tokens, in a memory-mapped file that all runs of a grid share.
+"""Packing: the documents of a corpus to blocks of exactly T tokens, which all runs of a grid share.
 
-The documents of a split, each as [CLS] tokens [SEP], follow each other without padding; the stream is cut every T
-tokens, and what is left at its end (fewer than T tokens) is dropped and counted. A directory of packed data holds
-
-  tokenizer.json                how to read the tokens
-  train.bin, validation.bin     uint16 (uint32 where the vocabulary needs it), little endian, blocks after each other
-  manifest.json                 counts, sizes and sha256 of the other files, and its own sha256
+The documents of a split, each as [CLS] tokens [SEP], follow each other without padding; the stream is cut
+every T tokens, and what is left at its end (fewer than T tokens) is dropped and counted.
 """
 
 from __future__ import annotations
@@ -14,67 +10,27 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
 from experiments.corpora.base import Corpus, file_digest
+from experiments.packed import FORMAT, PACKED_SPLITS, Packed, open_packed, seal_of
 from experiments.token_stream import parallel_encoding, token_stream
 from experiments.tokenizer import Tokenizer, TokenizerConfig
-
-FORMAT = 1
-PACKED_SPLITS = ("train", "validation")
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A directory of packed data that has been found whole."""
-
-    directory: Path
-    manifest: dict[str, Any]
-
-    @property
-    def block_length(self) -> int:
-        return self.manifest["block_length"]
-
-    @property
-    def characters_per_token(self) -> float:
-        """Characters of the original text per regular token, over the training split."""
-        return self.manifest["characters_per_token"]
-
-    @property
-    def fingerprint(self) -> str:
-        """sha256 of the manifest, and so of the tokenizer and of every block."""
-        return _seal(self.manifest)
-
-    @cached_property
-    def tokenizer(self) -> Tokenizer:
-        return Tokenizer.load(self.directory / "tokenizer.json")
-
-    def block_count(self, split: str) -> int:
-        """Number of blocks of "train" or "validation"."""
-        return self.manifest["splits"][split]["blocks"]
-
-    def blocks(self, split: str) -> np.ndarray:
-        """The blocks, (block_count, T), read-only and mapped from the file."""
-        shape = (self.block_count(split), self.block_length)
-        return np.memmap(self.directory / f"{split}.bin", np.dtype(self.manifest["dtype"]), "r", shape=shape)
 
 
 def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str | Path) -> Packed:
     """Packed data of a corpus below `root`: built when absent, opened and verified when there.
 
-    Safe when several processes call it at once (one builds, the others wait), and when one is killed: the directory
-    appears whole or not at all.
+    Safe when several processes call it at once (one builds, the others wait), and when one is killed: the
+    directory appears whole or not at all.
 
     Raises:
-        ValueError: when the corpus has no document or not one block in a split, when `root` cannot be written, or when
-            the packed data that is there is damaged.
+        ValueError: when the corpus has no document or not one block in a split, when `root` cannot be
+            written, or when the packed data that is there is damaged.
     """
     if block_length < 2:
         raise ValueError(f"block_length={block_length} must be at least 2")
@@ -109,39 +65,6 @@ def packing_key(corpus: Corpus, config: TokenizerConfig, block_length: int) -> s
     return hashlib.sha256(repr((FORMAT, corpus.fingerprint(), tokenizer, block_length)).encode()).hexdigest()
 
 
-def open_packed(directory: str | Path) -> Packed:
-    """Opens packed data and verifies every file against the manifest.
-
-    Raises:
-        ValueError: when a file is missing, cut or altered; the message names it and the fix.
-    """
-    directory = Path(directory)
-    try:
-        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-        sealed = manifest.pop("seal") == _seal(manifest)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _damage(directory, "manifest.json", f"{type(error).__name__}: {error}") from error
-    if not sealed or manifest["format"] != FORMAT:
-        raise _damage(directory, "manifest.json", "was altered, or is of another version")
-    for name, expected in manifest["files"].items():
-        path = directory / name
-        if not path.is_file():
-            raise _damage(directory, name, "is missing")
-        if path.stat().st_size != expected["bytes"]:
-            raise _damage(directory, name, f"has {path.stat().st_size} bytes instead of {expected['bytes']}")
-        if file_digest(path) != expected["sha256"]:
-            raise _damage(directory, name, "was altered: its sha256 is not the manifest's")
-    return Packed(directory, manifest)
-
-
-def _seal(manifest: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
-
-
-def _damage(directory: Path, name: str, what: str) -> ValueError:
-    return ValueError(f"packed data is damaged: {directory / name}: {what}; delete {directory} and it is built again")
-
-
 def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory: Path) -> None:
     """Writes beside the target and renames. Whoever holds the lock may clear what a killed process left."""
     partial = directory.with_name(f".{directory.name}.partial")
@@ -154,7 +77,9 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
             dtype = np.dtype("<u2" if tokenizer.size <= 2**16 else "<u4")
             splits = {}
             for split in PACKED_SPLITS:
-                splits[split] = _write(corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin")
+                splits[split] = _write(
+                    corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin"
+                )
         train = splits["train"]
         manifest = {
             "format": FORMAT,
@@ -171,7 +96,7 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
                 for path in sorted(partial.iterdir())
             },
         }
-        text = json.dumps({**manifest, "seal": _seal(manifest)}, indent=2)
+        text = json.dumps({**manifest, "seal": seal_of(manifest)}, indent=2)
         (partial / "manifest.json").write_text(text + "\n", encoding="utf-8")
         os.replace(partial, directory)
     finally:
@@ -197,7 +122,7 @@ def _write(
         raise ValueError(f"{name} has no document in its {split} split; give it more text")
     if not blocks:
         raise ValueError(
-            f"the {split} split of {name} has {counts['tokens']} tokens, too few for one block of {block_length}; "
-            "give it more text, a larger share of it, or a smaller block_length"
+            f"the {split} split of {name} has {counts['tokens']} tokens, too few for a block of "
+            f"{block_length}; give it more text, a larger share of it, or a smaller block_length"
         )
     return {**counts, "blocks": blocks, "dropped_tail": tail}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         cli = ObjectiveCLI(_by_bare_name(arguments), imports)
     except ArgumentError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(plain_reason(str(error))) from error
     except AlreadyDone as done:
         print(f"{done} is done; nothing to do", file=sys.stderr)
         return 0
@@ -34,6 +35,15 @@ def main(arguments: Sequence[str]) -> int:
     if cli.subcommand == "fit":
         print(cli.run_directory)
     return 0
+
+
+def plain_reason(message: str) -> str:
+    """The cause in a parser's message, without the list of types it tried and the values it was given."""
+    message = re.split(r"Given value( type)?:", message)[0]
+    message = re.sub(r"\s*- Expected a <class 'NoneType'>", "", message)
+    message = re.sub(r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-", "", message, flags=re.S)
+    message = re.sub(r"Add the import path to .* to allow it", f"To allow it, add {ALLOW} PACKAGE", message)
+    return " ".join(message.split())
 
 
 def _take_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -55,6 +65,6 @@ def _by_bare_name(arguments: list[str]) -> list[str]:
             arguments[place : place + 1] = [flag, value]
     for place in range(len(arguments) - 1):
         name = arguments[place + 1]
-        if arguments[place] in ("--config", "-c") and not Path(name).exists():
+        if arguments[place] in ("--config", "-c") and re.fullmatch(r"[\w-]+", name) and not Path(name).exists():
             arguments[place + 1] = str(shipped("configs", name) or name)
     return arguments

@@ -13,9 +13,9 @@ import numpy as np
 from experiments.tokenizer import Tokenizer
 
 CHUNK = 1_000_000
-"""Characters encoded at once; the encodings of a chunk take about 100 bytes a character until they are copied."""
+"""Characters encoded at once; until they are copied, encodings take some 100 bytes a character."""
 LONGEST_PIECE = 250_000
-"""A longer document is encoded in pieces, each cut after a line or a word; the join may be tokenised differently."""
+"""A longer document is encoded in pieces cut after a line or word; the tokens beside a cut may differ."""
 
 _PARALLELISM = "TOKENIZERS_PARALLELISM"
 _forbidden_here = False
@@ -81,7 +81,7 @@ def _chunks(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 
 
 def forbid_parallel_encoding() -> None:
-    """To be called before a process forks: the threads of `tokenizers` do not survive it. The user's word stands."""
+    """For before a fork, which the threads of `tokenizers` do not survive. The user's word stands."""
     global _forbidden_here
     if _PARALLELISM not in os.environ:
         os.environ[_PARALLELISM] = "false"

@@ -1,12 +1,13 @@
 """Tokenizers: by character, byte-level BPE or WordPiece trained here, or any tokenizer.json.
 
 What decoding gives back:
+
   character  the text itself; a character that is not in the vocabulary comes back as [UNK].
   bpe        the text itself, always.
-  wordpiece  the text with each run of white space made one space and none at either end; a word with a character
-             outside the vocabulary (a quarter of its size, the most frequent ones and all of ASCII), or of more than
-             1,000 characters, comes back as [UNK]; a word that begins with "##" or that reads like a special token
-             gets a space after its first character.
+  wordpiece  the text with each run of white space made one space and none at either end; a word with a
+             character outside the vocabulary's alphabet (ASCII and the most frequent others, up to a quarter
+             of its size) or with more than 1,000 characters comes back as [UNK]; a word that begins with "##"
+             or with the name of a special token gets a space after its first character.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class TokenizerConfig:
     def __post_init__(self) -> None:
         if self.kind not in ("auto", *KINDS) and not Path(self.kind).is_file():
             raise ValueError(
-                f'tokenizer kind "{self.kind}" is none of auto, {", ".join(KINDS)}, nor a tokenizer.json that exists'
+                f'tokenizer kind "{self.kind}" is neither auto, {", ".join(KINDS)} nor the path of a '
+                "tokenizer.json that exists"
             )
         if self.size <= len(SPECIALS):
             raise ValueError(
@@ -78,7 +80,9 @@ class Tokenizer:
         self.backend = backend
         self.roles = {role: _find(backend, role, names) for role, names in ROLES.items()}
         if len(set(self.roles.values())) < len(self.roles):
-            raise ValueError(f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}")
+            raise ValueError(
+                f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}"
+            )
         added = backend.get_added_tokens_decoder()
         marked = {number for number, token in added.items() if token.special}
         self.specials = tuple(sorted(marked | set(self.roles.values())))
@@ -87,7 +91,7 @@ class Tokenizer:
 
     @classmethod
     def train(cls, kind: str, size: int, texts: Iterable[str]) -> Tokenizer:
-        """A tokenizer of kind character, bpe or wordpiece; the same texts give the same tokenizer, bit for bit."""
+        """A tokenizer of kind character, bpe or wordpiece; the same texts give the same one, bit for bit."""
         return cls(train_backend(kind, size, texts))
 
     @classmethod
@@ -147,7 +151,8 @@ class Tokenizer:
         return self.backend.decode([int(number) for number in ids], skip_special_tokens=skip_specials)
 
     def _without_reserved(self, ids: list[int]) -> list[int]:
-        # Some tokenizers find "[MASK]" in their ordinary vocabulary; text must not forge a document's edge or a mask.
+        # Some tokenizers find "[MASK]" in their ordinary vocabulary; text must not forge a document's edge or
+        # a mask.
         if self._reserved.isdisjoint(ids):
             return ids
         return [self.roles["unknown"] if number in self._reserved else number for number in ids]

@@ -30,7 +30,7 @@ def train_backend(kind: str, size: int, texts: Iterable[str]) -> Tokenizer:
 
 
 def _character(size: int, texts: Iterable[str]) -> Tokenizer:
-    """The most frequent characters. A BPE model without merges: twice as fast as WordLevel behind a splitting regex."""
+    """The most frequent characters. BPE without merges is twice as fast as WordLevel behind a regex."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(text)
@@ -57,15 +57,15 @@ def _bpe(size: int, texts: Iterable[str]) -> Tokenizer:
 
 
 def _wordpiece(size: int, texts: Iterable[str]) -> Tokenizer:
-    """Words between white space, punctuation included, in pieces; those that do not begin a word begin with ##."""
+    """Words between white space, punctuation included, in pieces; ## marks those inside a word."""
     words: Counter[str] = Counter()
     for piece in _pieces(texts):
         words.update(piece.split())
     alphabet = _alphabet(words, size // 4)
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
-        # The trainer numbers "##x" in the random order of a hash map, and ties between merges go by number: named
-        # here, they are numbered in this order instead.
+        # The trainer numbers "##x" in the random order of a hash map, and ties between merges go by number:
+        # named here, they are numbered in this order instead.
         special_tokens=[*SPECIALS, *(f"##{character}" for character in alphabet)],
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
@@ -77,9 +77,9 @@ def _wordpiece(size: int, texts: Iterable[str]) -> Tokenizer:
     model = models.WordPiece(learner.get_vocab(), unk_token=UNKNOWN, max_input_chars_per_word=LONGEST_WORD)
     tokenizer = Tokenizer(model)
     names = "|".join(name[1:-1] for name in SPECIALS)
-    # A word that is the name of a special token, or begins like a piece, would be taken for it: its first character
-    # is split off.
-    first = Regex(rf"\A(?:\[(?=(?:{names})\]\z)|#(?=#))")
+    # A word that begins with the name of a special token, or like a piece, would be taken for it: its first
+    # character is split off.
+    first = Regex(rf"\A(?:\[(?=(?:{names})\])|#(?=#))")
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(first, "isolated")]
     )
@@ -93,7 +93,9 @@ def _alphabet(words: Counter[str], limit: int) -> list[str]:
     for word, times in words.items():
         for character in word:
             counts[character] += times
-    visible = [character for character in map(chr, range(128)) if character.isprintable() and character != " "]
+    visible = [
+        character for character in map(chr, range(128)) if character.isprintable() and character != " "
+    ]
     return list(dict.fromkeys([*visible, *_by_frequency(counts)]))[:limit]
 
 

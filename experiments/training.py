@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +19,7 @@ from jsonargparse import set_parsing_settings
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments import store
-from experiments.callbacks import Checkpoints, Snapshots, Status, StopRequest
+from experiments.callbacks import Checkpoints, CommonMeasures, Snapshots, Status, StopRequest
 from experiments.checkpoint import DurableCheckpointIO, complete
 from experiments.data import TextData
 from experiments.environment import describe, pairing
@@ -43,6 +45,11 @@ TRAINER_DEFAULTS = {
 }
 
 
+# Lightning's advice and its list of absent devices; warnings stay.
+logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
+warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
+
+
 class Interrupted(Exception):
     """The run was asked to stop; it has saved its state and can be resumed."""
 
@@ -57,7 +64,9 @@ class ObjectiveCLI(LightningCLI):
     stop: ClassVar[StopRequest] = StopRequest()
 
     def __init__(self, args: Sequence[str], allowed_imports: Sequence[str] = ()) -> None:
+        self.command = args[0]
         set_parsing_settings(
+            import_path_denylist=["*"],
             import_path_allowlist=[*OUR_PACKAGES, *allowed_imports],
             docstring_parse_attribute_docstrings=True,
             subclasses_enabled=[Vocabulary],  # one value, from the data, rather than seven settings
@@ -95,11 +104,11 @@ class ObjectiveCLI(LightningCLI):
         """As Lightning does it, without its warning that sys.argv exists too."""
         self.config = parser.parse_args(args)
 
-    @staticmethod
-    def subcommands() -> dict[str, set[str]]:
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
+        """The one subcommand asked for: to build the parsers of all takes seconds."""
         skipped = {"model", "dataloaders", "datamodule", "train_dataloaders", "val_dataloaders", "weights_only"}
         # fit takes no checkpoint: it resumes its own run, whose settings are those of its hash.
-        return {"fit": skipped | {"ckpt_path"}, "validate": skipped, "test": skipped}
+        return {self.command: skipped | {"ckpt_path"} if self.command == "fit" else skipped}
 
     def _parse_ckpt_path(self) -> None:
         """Nothing: settings come from the configuration; a checkpoint that differs from it is refused on loading."""
@@ -144,6 +153,10 @@ class ObjectiveCLI(LightningCLI):
             "corruption_mix": [corruption[part] for part in ("mask", "random", "keep")] if corruption else None,
             "corpus": config["data"]["corpus"]["class_path"].rpartition(".")[2],
         }
+
+    def before_test(self) -> None:
+        evaluation = Evaluation(self.datamodule, self._get(self.config_init, "evaluation"))
+        self.trainer.callbacks.append(CommonMeasures(evaluation.common))  # type: ignore[attr-defined]
 
     def fit(self, model: Objective, datamodule: TextData) -> None:
         """Train a run from where it stands to the end of its budget."""

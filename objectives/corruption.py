@@ -77,5 +77,5 @@ class Corruption:
         if self.selection == "bernoulli":
             return regular_BT & (draw_BT < self.rate)
         count_B = torch.floor(self.rate * regular_BT.sum(1, dtype=torch.float64) + 0.5)
-        order_BT = draw_BT.masked_fill(~regular_BT, 2.0).argsort(1, stable=True).argsort(1)
+        order_BT = draw_BT.masked_fill(~regular_BT, 2.0).argsort(dim=1, stable=True).argsort(dim=1)
         return regular_BT & (order_BT < count_B[:, None])

@@ -2,15 +2,16 @@
 
     python -m experiments.benchmarks.packing [--megabytes 16] [--gigabytes 1] [--repeats 3]
 
-The text is that of the packaged corpora, its lines shuffled and repeated to the size asked for. Speed: both read the
-same documents in one process and the best of some repeats counts; packing includes reading the file, splitting,
-writing and hashing, the tokenizer is given. Memory: peak resident size of a process that does nothing but pack the
-file, the training of the tokenizer included.
+The text is that of the packaged corpora, its lines shuffled and repeated to the size asked for. Speed: both
+read the same documents in one process and the best of some repeats counts; packing includes reading the file,
+splitting, writing and hashing, the tokenizer is given. Memory: peak resident size of a process that does
+nothing but pack the file, the training of the tokenizer included.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import random
 import resource
 import subprocess
@@ -24,7 +25,7 @@ from experiments.corpora import KingJames, LocalText, PeoplesDaily, SplitByHash
 from experiments.packing import pack
 from experiments.tokenizer import Tokenizer, TokenizerConfig
 
-CASES: tuple[tuple[type[SplitByHash], str], ...] = (
+CASES: tuple[tuple[Callable[[], SplitByHash], str], ...] = (
     (KingJames, "bpe"),
     (KingJames, "wordpiece"),
     (PeoplesDaily, "character"),
@@ -33,9 +34,15 @@ BLOCK_LENGTH = 128
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=float, default=16, help="size of the text for the speed (0: skip it)")
-    parser.add_argument("--gigabytes", type=float, default=1, help="size of the file for the memory (0: skip it)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--megabytes", type=float, default=16, help="size of the text for the speed (0: skip it)"
+    )
+    parser.add_argument(
+        "--gigabytes", type=float, default=1, help="size of the file for the memory (0: skip it)"
+    )
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the best counts")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +70,8 @@ def speeds(corpus: SplitByHash, kind: str, size: float, repeats: int, folder: Pa
     bare, packing = [], []
     for repeat in range(repeats):
         bare.append(_seconds(lambda: tokenizer.backend.encode_batch(documents, add_special_tokens=False)))
-        packing.append(_seconds(lambda root=folder / f"{kind}{repeat}": pack(local, config, BLOCK_LENGTH, root)))
+        root = folder / f"{kind}{repeat}"
+        packing.append(_seconds(functools.partial(pack, local, config, BLOCK_LENGTH, root)))
     return characters / min(bare), characters / min(packing)
 
 
@@ -71,7 +79,9 @@ def memory(size: float, folder: Path) -> tuple[int, float]:
     """Peak resident bytes and seconds of a process that packs a file of so many bytes."""
     text = folder / "large.txt"
     write_text(KingJames(), size, text)
-    code = f"from experiments.benchmarks.packing import pack_alone; pack_alone({str(text)!r}, {str(folder)!r})"
+    code = (
+        f"from experiments.benchmarks.packing import pack_alone; pack_alone({str(text)!r}, {str(folder)!r})"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
     peak, seconds = done.stdout.split()
     return int(peak), float(seconds)
@@ -80,12 +90,19 @@ def memory(size: float, folder: Path) -> tuple[int, float]:
 def pack_alone(text: str, root: str) -> None:
     """Packs a file and prints the process's peak resident bytes and the seconds taken."""
     seconds = _seconds(lambda: pack(LocalText(text), TokenizerConfig("bpe"), BLOCK_LENGTH, root))
-    unit = 1 if sys.platform == "darwin" else 1024
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, seconds)
+    print(_peak(), seconds)
+
+
+def _peak() -> int:
+    """Peak resident bytes. On Linux ru_maxrss would count the parent process, too."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def write_text(corpus: SplitByHash, size: float, path: Path) -> None:
-    """A text file of about so many bytes; a line has some 300 characters, and the lines come in random order."""
+    """A text file of about so many bytes: lines of 300 characters, in random order."""
     words = " ".join(corpus.texts())
     lines = [words[start : start + 300].encode() + b"\n" for start in range(0, len(words), 300)]
     draw = random.Random(0)

@@ -1,4 +1,4 @@
-"""Corpora, addressed by class path: experiments.corpora.KingJames and so on. README.md is the card of each."""
+"""Corpora, addressed by class path such as experiments.corpora.KingJames. README.md is the card of each."""
 
 from experiments.corpora.base import Corpus, Example, Probe, SplitByHash
 from experiments.corpora.hub import HubText

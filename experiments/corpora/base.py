@@ -39,7 +39,7 @@ class Probe:
 
 
 class Corpus(ABC):
-    """Documents by split. The same corpus yields the same documents in the same order, always and everywhere."""
+    """Documents by split. The same corpus yields the same documents in the same order, everywhere."""
 
     language: str | None = None
     """"zh": sentences are scrambled by character; anything else: by white-space separated word."""
@@ -48,7 +48,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def documents(self, split: str) -> Iterator[str]:
-        """The documents of "train", "validation" or "probe"; no text is in two splits. ValueError for other names."""
+        """The documents of "train", "validation" or "probe" (else ValueError); no text is in two splits."""
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -65,7 +65,8 @@ class Corpus(ABC):
 
 
 class SplitByHash(Corpus):
-    """A corpus whose documents fall into splits by the hash of their text, so that a duplicate cannot cross over.
+    """A corpus whose documents fall into splits by the hash of their text, so that a duplicate cannot cross
+    over.
 
     Args:
         validation: share of the documents that is held out for the loss and the sentences.
@@ -104,16 +105,22 @@ def check_split(split: str) -> None:
 
 def fraction(text: str, purpose: str) -> float:
     """A number in [0, 1) that depends on the text and the purpose alone, the same in every process."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=purpose.encode()).digest()
+    digest = hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=8, person=purpose.encode()
+    ).digest()
     return int.from_bytes(digest, "big") / 2**64
 
 
 def hash_ordered(examples: Iterable[Example], limit: int) -> list[Example]:
-    """At most `limit` different examples in the order of their hashes: a fair sample, and so is each beginning of it."""
-    return heapq.nsmallest(limit, dict.fromkeys(examples), key=lambda example: (fraction(example.text, "order"), example.text))
+    """At most `limit` different examples in the order of their hashes: each beginning is a fair sample."""
+    return heapq.nsmallest(
+        limit, dict.fromkeys(examples), key=lambda example: (fraction(example.text, "order"), example.text)
+    )
 
 
-def probe_of(name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]) -> Probe:
+def probe_of(
+    name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]
+) -> Probe:
     """A probe of at most the given sizes; what is asked in training is not asked again in the test."""
     chosen = hash_ordered(train, sizes[0])
     seen = {example.text for example in chosen}
@@ -126,12 +133,17 @@ def split_sentences(text: str) -> list[str]:
 
 
 def choose_sentences(sentences: Iterable[str], language: str | None) -> list[str]:
-    """At most 2,000 different sentences of at least 4 words (characters in Chinese), in the order of their hashes."""
-    enough = (s for s in sentences if (len(s) if language == "zh" else len(s.split())) >= 4)
-    keyed = ((fraction(sentence, "order"), sentence) for sentence in enough)
-    # Twice as many are kept while streaming, so that repeated sentences leave enough different ones.
-    best = heapq.nsmallest(2 * SENTENCES_KEPT, keyed)
-    return list(dict.fromkeys(sentence for _, sentence in best))[:SENTENCES_KEPT]
+    """At most 2,000 sentences of at least 4 words (characters in Chinese), in the order of their hashes."""
+    seen: set[float] = set()
+
+    def keyed() -> Iterator[tuple[float, str]]:
+        for sentence in sentences:
+            key = fraction(sentence, "order")
+            if key not in seen and (len(sentence) if language == "zh" else len(sentence.split())) >= 4:
+                seen.add(key)
+                yield key, sentence
+
+    return [sentence for _, sentence in heapq.nsmallest(SENTENCES_KEPT, keyed())]
 
 
 def digest_of(*parts: object) -> str:

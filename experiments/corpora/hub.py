@@ -21,7 +21,8 @@ class HubText(SplitByHash):
         validation_split: the split that is held out; without it, documents of `split` are held out.
         validation: share of the documents of `split` that is held out when there is no `validation_split`.
         revision: branch, tag or commit on the hub.
-        streaming: read over the network without downloading the data set first; local folders are always streamed.
+        streaming: read over the network without downloading the data set first; local folders are always
+            streamed.
         language: "zh" makes the character tokenizer the default and scrambles sentences by character.
     """
 
@@ -86,4 +87,6 @@ class HubText(SplitByHash):
         try:
             return loader(*arguments, **options)
         except (OSError, ValueError, RuntimeError) as error:
-            raise ValueError(f"cannot load the data set {self.name} (config {self.config}): {error}") from error
+            raise ValueError(
+                f"cannot load the data set {self.name} (config {self.config}): {error}"
+            ) from error

@@ -20,7 +20,14 @@ from experiments.corpora.base import (
 )
 
 # Last book of each group, in the order of the Protestant canon (Genesis is 1, Revelation is 66).
-GROUPS = {"law": 5, "history": 17, "poetry": 22, "prophets": 39, "gospels and acts": 44, "letters and revelation": 66}
+GROUPS = {
+    "law": 5,
+    "history": 17,
+    "poetry": 22,
+    "prophets": 39,
+    "gospels and acts": 44,
+    "letters and revelation": 66,
+}
 
 
 class Chapter(NamedTuple):
@@ -35,8 +42,8 @@ class Chapter(NamedTuple):
 class KingJames(SplitByHash):
     """English of 1611-1769: 1,189 chapters, 4.1 million characters. A document is a chapter.
 
-    The brackets around the translators' additions ("darkness [was]") are dropped and white space is made single
-    spaces. Probe task "books": which group of books a verse is from, six classes.
+    The brackets around the translators' additions ("darkness [was]") are dropped and white space is made
+    single spaces. Probe task "books": which group of books a verse is from, six classes.
 
     Args:
         validation: share of the chapters that is held out for the loss and the sentences.

@@ -13,7 +13,8 @@ FORMATS = {".txt": "text", ".jsonl": "json", ".csv": "csv", ".parquet": "parquet
 
 
 class LocalText(SplitByHash):
-    """One or many txt, jsonl, csv or parquet files, read in a stream through `datasets`; blank documents are skipped.
+    """One or many txt, jsonl, csv or parquet files, read in a stream through `datasets`; blank documents are
+    skipped.
 
     Args:
         path: a file or a pattern such as "texts/*.txt", or a list of them; all of one format.
@@ -39,7 +40,8 @@ class LocalText(SplitByHash):
         suffixes = {file.suffix.lower() for file in self.files}
         if len(suffixes) > 1 or not suffixes <= FORMATS.keys():
             raise ValueError(
-                f"cannot read {', '.join(sorted(suffixes))} files: give files of one format out of {', '.join(FORMATS)}"
+                f"cannot read {', '.join(sorted(suffixes))} files: give files of one format, "
+                f"one of {', '.join(FORMATS)}"
             )
         self.format = FORMATS[suffixes.pop()]
         self.column = "text" if self.format == "text" else column
@@ -66,10 +68,16 @@ class LocalText(SplitByHash):
 def _expand(patterns: list[str]) -> list[Path]:
     files: list[Path] = []
     for pattern in patterns:
-        found = [Path(pattern)] if Path(pattern).is_file() else sorted(map(Path, glob.glob(pattern, recursive=True)))
+        found = (
+            [Path(pattern)]
+            if Path(pattern).is_file()
+            else sorted(map(Path, glob.glob(pattern, recursive=True)))
+        )
         found = [file for file in found if file.is_file()]
         if not found:
-            raise ValueError(f"there is no file {pattern} (looked in {Path.cwd()}); correct the corpus's path")
+            raise ValueError(
+                f"there is no file {pattern} (looked in {Path.cwd()}); correct the corpus's path"
+            )
         files += found
     if not files:
         raise ValueError("the corpus names no file; give its path")

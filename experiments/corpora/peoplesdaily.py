@@ -31,8 +31,9 @@ Words = tuple[tuple[str, str], ...]
 class PeoplesDaily(SplitByHash):
     """Simplified Chinese: the People's Daily of January 1998 and shop reviews, 3 million characters.
 
-    A document is a line of the news (a headline or a paragraph) or a review; repeated ones are read once. The tags of
-    the news are dropped, HTML entities in reviews are resolved and their white space is made single spaces.
+    A document is a line of the news (a headline or a paragraph) or a review; repeated ones are read once. The
+    tags of the news are dropped, HTML entities in reviews are resolved and their white space is made single
+    spaces.
 
     Probe task "sentiment": is a review positive or negative (texts filed under both are left out). Probe task
     "entities": which characters of a news sentence belong to a person (PER, tag nr), a place (LOC, ns) or an
@@ -74,8 +75,12 @@ class PeoplesDaily(SplitByHash):
 
     def sentences(self) -> list[str]:
         """The sentences of the validation news."""
-        held_out = (text for text in map(_text, _news(self._folder / NEWS)) if self.split_of(text) == "validation")
-        return choose_sentences((piece for text in held_out for piece in split_sentences(text)), self.language)
+        held_out = (
+            text for text in map(_text, _news(self._folder / NEWS)) if self.split_of(text) == "validation"
+        )
+        return choose_sentences(
+            (piece for text in held_out for piece in split_sentences(text)), self.language
+        )
 
     def probes(self) -> list[Probe]:
         sentiment, entities = self._halved(self._labelled_reviews()), self._halved(self._labelled_sentences())
@@ -85,22 +90,28 @@ class PeoplesDaily(SplitByHash):
         ]
 
     def _halved(self, examples: Iterator[tuple[str, Example]]) -> tuple[list[Example], list[Example]]:
-        """Examples of the probe split, given with their documents: two thirds of the documents and the rest."""
-        train, test = [], []
+        """Examples given with their documents: those of two thirds of the documents, and the rest."""
+        train: list[Example] = []
+        test: list[Example] = []
         for document, example in examples:
-            if self.split_of(document) == "probe":
-                (train if fraction(document, "half") < 2 / 3 else test).append(example)
+            (train if fraction(document, "half") < 2 / 3 else test).append(example)
         return train, test
 
     def _labelled_reviews(self) -> Iterator[tuple[str, Example]]:
+        """Reviews of the probe split."""
         texts = {label: dict.fromkeys(_reviews(self._folder / name)) for label, name in REVIEWS.items()}
         both = texts["positive"].keys() & texts["negative"].keys()
         for label, reviews in texts.items():
-            yield from ((review, Example(review, label)) for review in reviews if review not in both)
+            for review in reviews:
+                if review not in both and self.split_of(review) == "probe":
+                    yield review, Example(review, label)
 
     def _labelled_sentences(self) -> Iterator[tuple[str, Example]]:
+        """Sentences of the news of the probe split, with the news they are from."""
         for words in _news(self._folder / NEWS):
             document, start = _text(words), 0
+            if self.split_of(document) != "probe":
+                continue
             labels = tuple(ENTITIES.get(tag, "O") for word, tag in words for _ in word)
             for sentence in split_sentences(document):
                 start = document.index(sentence, start)
@@ -118,7 +129,10 @@ def _text(words: Words) -> str:
 def _news(path: Path) -> tuple[Words, ...]:
     """Lines of "word/tag  word/tag", as pairs."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    pairs = (tuple((word, tag) for word, _, tag in (item.rpartition("/") for item in line.split())) for line in lines)
+    pairs = (
+        tuple((word, tag) for word, _, tag in (item.rpartition("/") for item in line.split()))
+        for line in lines
+    )
     return tuple(words for words in pairs if words)
 
 

@@ -1,0 +1,239 @@
+"""A run is a directory and an idempotent command: resumed equals uninterrupted, bit for bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+import yaml
+
+from experiments import store
+from experiments.callbacks import Checkpoints
+from experiments.checkpoint import complete
+from experiments.cli import main
+from experiments.training import AlreadyDone, Interrupted, ObjectiveCLI
+from tests.tiny import fit_arguments, run_config, write_text
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
+
+
+def only_run(results):
+    (run,) = (results / "runs").iterdir()
+    return run
+
+
+def outcome(run):
+    """All that must not depend on interruptions: the rows without their seconds, and every weight kept."""
+    rows = [row._replace(seconds=0.0) for row in store.read_metrics(run)]
+    weights = {path.name: torch.load(path, weights_only=True) for path in complete(run / "snapshots")}
+    state = {
+        f"{name} {key}": value.numpy().tobytes()
+        for name, snapshot in weights.items()
+        for key, value in snapshot["state_dict"].items()
+    }
+    return rows, state
+
+
+def run_to_the_end(arguments, tries=20):
+    for _ in range(tries):
+        try:
+            ObjectiveCLI(arguments)
+            return
+        except Interrupted:
+            continue
+    raise AssertionError("never finished")
+
+
+VARIANTS = {
+    "CLM": {},
+    "MLM": {"model.init_args.encoder.dropout": 0.1},
+    "accumulated": {"trainer.accumulate_grad_batches": 2},
+    "workers": {"data.num_workers": 2},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
+    """Stopped after steps 3, 5 (at a checkpoint), 11 and 12, and resumed each time."""
+    config = run_config(text, "CLM" if variant == "CLM" else "MLM", **VARIANTS[variant])
+    ObjectiveCLI(fit_arguments(config, tmp_path / "whole"))
+
+    stops = [3, 5, 11, 12]
+    original = Checkpoints.on_train_batch_end
+
+    def stop_on_the_way(self, trainer, objective, *rest):
+        if stops and trainer.global_step == stops[0] and rest[-1] % trainer.accumulate_grad_batches == (
+            trainer.accumulate_grad_batches - 1
+        ):
+            stops.pop(0)
+            self.stop(signal.SIGTERM)
+        original(self, trainer, objective, *rest)
+
+    monkeypatch.setattr(Checkpoints, "on_train_batch_end", stop_on_the_way)
+    run_to_the_end(fit_arguments(config, tmp_path / "parts"))
+    assert not stops
+    whole, parts = outcome(only_run(tmp_path / "whole")), outcome(only_run(tmp_path / "parts"))
+    assert whole[0] == parts[0]
+    assert whole[1] == parts[1]
+
+
+def test_killed_at_any_moment_and_resumed_equals_uninterrupted(text, tmp_path):
+    """kill -9 at three moments: between checkpoints, so rows past the last one are there to be dropped."""
+    config = run_config(text, "MLM", **{"model.init_args.budget.tokens": 60 * 64, "model.init_args.encoder.dropout": 0.1})
+    ObjectiveCLI(fit_arguments(config, tmp_path / "whole"))
+    arguments = fit_arguments(config, tmp_path / "parts")
+    for step in (7, 24, 41):
+        child = subprocess.Popen([sys.executable, "-c", SLOW_RUN, *arguments], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and child.poll() is None and last_step(tmp_path / "parts") < step:
+            time.sleep(0.02)
+        assert child.poll() is None, "the run ended before it could be killed"
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        state = store.run_state(only_run(tmp_path / "parts"))
+        assert state.state == "resumable"
+    run_to_the_end(arguments)
+    whole, parts = outcome(only_run(tmp_path / "whole")), outcome(only_run(tmp_path / "parts"))
+    assert whole[0] == parts[0]
+    assert whole[1] == parts[1]
+
+
+SLOW_RUN = """
+import sys, time
+from experiments.callbacks import Status
+from experiments.training import ObjectiveCLI
+original = Status.on_train_batch_end
+def slowly(self, *arguments):
+    self.written = 0.0
+    original(self, *arguments)
+    time.sleep(0.05)
+Status.on_train_batch_end = slowly
+ObjectiveCLI(sys.argv[1:])
+"""
+
+
+def last_step(results):
+    for path in (results / "runs").glob(f"*/{store.STATUS}"):
+        return store.read_json(path).get("step", 0)
+    return 0
+
+
+def test_a_done_run_is_left_alone_and_its_saved_config_runs_it_again(text, tmp_path):
+    ObjectiveCLI(fit_arguments(run_config(text), tmp_path / "first"))
+    run = only_run(tmp_path / "first")
+    before = outcome(run)
+    with pytest.raises(AlreadyDone):
+        ObjectiveCLI(["fit", "--config", str(run / store.CONFIG)])
+    assert main(["fit", "--config", str(run / store.CONFIG)]) == 0
+    ObjectiveCLI(["fit", "--config", str(run / store.CONFIG), "--results", str(tmp_path / "second")])
+    again = only_run(tmp_path / "second")
+    assert again.name == run.name
+    assert outcome(again) == before
+
+
+def test_what_a_run_leaves(text, tmp_path):
+    config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    run = only_run(tmp_path)
+    cell = store.read_json(run / store.CELL)
+    assert (cell["objective"], cell["mask_rate"], cell["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
+    assert cell["budget_tokens"] == 30 * 64 and cell["nominal_density"] == 0.3
+    assert store.run_state(run).state == "done"
+    assert store.read_json(run / store.ENVIRONMENT)["threads"] == 1
+    assert set(store.read_json(run / store.PAIRING)) == {"encoder", "tokenizer", "data", "world_size"}
+    rows = store.read_metrics(run)
+    quantities = {row.quantity for row in rows}
+    assert {"train/nats", "held_out/nats", "held_out/nats@0.15", "held_out/nats@0.5", "scrambled/accuracy"} <= quantities
+    last = [row for row in rows if row.step == 30]
+    assert {row.tokens for row in last} == {30 * 64}
+    assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/supervised"}
+    assert len(complete(run / "snapshots")) == 3
+    assert yaml.safe_load((run / store.CONFIG).read_text())["model"]["init_args"]["corruption"]["rate"] == 0.3
+
+
+def test_arms_of_one_seed_are_paired_and_seeds_are_not(text, tmp_path):
+    for objective, seed in (("CLM", 1), ("MLM", 1), ("MLM", 2)):
+        config = run_config(text, objective, seed_everything=seed)
+        ObjectiveCLI(fit_arguments(config, tmp_path, f"{objective}{seed}"))
+    runs = {path.name.split("-")[0]: path for path in (tmp_path / "runs").iterdir()}
+    proofs = {name: store.read_json(run / store.PAIRING) for name, run in runs.items()}
+    streams = {
+        name: [row.value for row in store.read_metrics(run) if row.quantity == "stream/hash"]
+        for name, run in runs.items()
+    }
+    assert proofs["CLM1"] == proofs["MLM1"] != proofs["MLM2"]
+    assert proofs["CLM1"]["data"] == proofs["MLM2"]["data"]
+    assert streams["CLM1"] == streams["MLM1"] != streams["MLM2"]
+
+
+def test_sparse_supervision_is_accounted_for(text, tmp_path):
+    for objective in ("CLM", "MLM"):
+        ObjectiveCLI(fit_arguments(run_config(text, objective), tmp_path, objective))
+    density = {}
+    for run in (tmp_path / "runs").iterdir():
+        final = [row for row in store.read_metrics(run) if row.quantity == "ledger/density"][-1]
+        density[run.name.split("-")[0]] = final.value
+    assert density["MLM"] == pytest.approx(0.15, abs=0.04)
+    assert density["CLM"] > 0.8
+
+
+def test_a_run_resumed_with_other_data_is_refused(text, tmp_path):
+    config = run_config(text)
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    run = only_run(tmp_path)
+    (run / store.DONE).unlink()
+    proof = store.read_json(run / store.PAIRING)
+    store.write_json(run / store.PAIRING, {**proof, "data": "0" * 64})
+    with pytest.raises(ValueError, match="another data"):
+        ObjectiveCLI(fit_arguments(config, tmp_path))
+
+
+def test_a_damaged_checkpoint_is_refused_by_name(text, tmp_path, capsys):
+    config = run_config(text)
+    arguments = fit_arguments(config, tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    (run / store.DONE).unlink()
+    newest = complete(run / "checkpoints")[-1]
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 1
+    newest.write_bytes(content)
+    assert main(arguments) == 2
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert str(newest) in message and "damaged" in message and "delete it" in message
+    newest.unlink()
+    assert main(arguments) == 0
+
+
+def test_two_processes_do_not_work_on_one_run(text, tmp_path):
+    from filelock import FileLock
+
+    config = run_config(text)
+    arguments = fit_arguments(config, tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    (run / store.DONE).unlink()
+    with FileLock(run / store.LOCK):
+        assert store.run_state(run).state == "running"
+        with pytest.raises(ValueError, match="another process"):
+            ObjectiveCLI(arguments)
+
+
+def test_validate_and_test_measure_a_snapshot(text, tmp_path, capsys):
+    ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
+    run = only_run(tmp_path)
+    snapshot = complete(run / "snapshots")[-1]
+    recorded = {row.quantity: row.value for row in store.read_metrics(run) if row.step == 30}
+    measured = {}
+    for command in ("validate", "test"):
+        cli = ObjectiveCLI([command, "--config", str(run / store.CONFIG), "--ckpt_path", str(snapshot)])
+        measured[command] = {name: value.item() for name, value in cli.trainer.callback_metrics.items()}
+    assert measured["validate"]["held_out/nats"] == pytest.approx(recorded["held_out/nats"], rel=1e-5)
+    for name in ("scrambled/accuracy", "held_out/nats@0.5"):
+        assert measured["test"][name] == pytest.approx(recorded[name], rel=1e-5)

@@ -1,0 +1,111 @@
+"""Rates within their binomial bounds, replacement where it may be, and stateless randomness."""
+
+import math
+
+import pytest
+import torch
+from scipy import stats
+
+from objectives import Corruption, Key
+from objectives.randomness import splitmix64, uniform
+from tests.objectives.conftest import VOCABULARY, make_batch
+
+FALSE_ALARM = 1e-6
+
+
+def within_binomial(successes: int, trials: int, probability: float) -> bool:
+    low, high = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], trials, probability)
+    return bool(low <= successes <= high)
+
+
+def corrupt(corruption, blocks=400, length=64, seed=1):
+    batch = make_batch(blocks=blocks, length=length)
+    key = Key(seed, batch.epoch_B, batch.index_B)
+    return batch.tokens_BT, corruption(batch.tokens_BT, key, VOCABULARY)
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.4, 1.0])
+@pytest.mark.parametrize("mix", [(0.8, 0.1, 0.1), (1, 0, 0), (0, 0, 1), (0, 1, 0), (0.0, 0.8, 0.2)])
+def test_rates_are_what_they_say(rate, mix):
+    mask, random, keep = mix
+    tokens, (inputs, selected) = corrupt(Corruption(rate, mask, random, keep))
+    regular = ~VOCABULARY.is_special(tokens)
+    assert not selected[~regular].any()
+    assert torch.equal(inputs[~selected], tokens[~selected])
+    assert within_binomial(int(selected.sum()), int(regular.sum()), rate)
+    count = int(selected.sum())
+    shown = inputs[selected]
+    assert within_binomial(int((shown == VOCABULARY.mask).sum()), count, mask)
+    # A random token is the true one with probability 1 / V.
+    same = keep + random / VOCABULARY.regular
+    assert within_binomial(int((shown == tokens[selected]).sum()), count, same)
+
+
+def test_random_tokens_are_uniform_over_the_regular_ids():
+    tokens, (inputs, selected) = corrupt(Corruption(1.0, 0, 1, 0), blocks=800)
+    counts = torch.bincount(inputs[selected], minlength=VOCABULARY.size)
+    assert counts[list(VOCABULARY.specials)].sum() == 0
+    regular = [i for i in range(VOCABULARY.size) if i not in VOCABULARY.specials]
+    assert stats.chisquare(counts[regular].numpy()).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.5, 0.01, 1.0])
+def test_exact_selection_takes_the_stated_count(rate):
+    tokens, (_, selected) = corrupt(Corruption(rate, selection="exact"), blocks=50)
+    regular = (~VOCABULARY.is_special(tokens)).sum(1)
+    expected = [math.floor(rate * n + 0.5) for n in regular.tolist()]
+    assert selected.sum(1).tolist() == expected
+
+
+def test_exact_selection_is_uniform_over_positions():
+    tokens, (_, selected) = corrupt(Corruption(0.3, selection="exact"), blocks=4000, length=32)
+    counts = selected.sum(0)[~VOCABULARY.is_special(tokens[0])]
+    chosen = int(selected[0].sum())
+    expected = chosen / len(counts)
+    assert all(within_binomial(count, 4000, expected) for count in counts.tolist())
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, float("nan")])
+def test_rate_outside_its_range_is_refused(rate):
+    with pytest.raises(ValueError, match=r"\(0, 1\]"):
+        Corruption(rate=rate)
+
+
+@pytest.mark.parametrize("mix", [(0.8, 0.5, 0.1), (0.8, 0.1, 0.0), (1.2, -0.2, 0.0), (float("nan"), 0.5, 0.5)])
+def test_mix_that_does_not_sum_to_one_is_refused(mix):
+    with pytest.raises(ValueError, match="sum to"):
+        Corruption(0.15, *mix)
+
+
+def test_unknown_selection_is_refused():
+    with pytest.raises(ValueError, match="bernoulli or exact"):
+        Corruption(selection="some")  # type: ignore[arg-type]
+
+
+def splitmix64_reference(state: int) -> int:
+    mask = 2**64 - 1
+    state = (state + 0x9E3779B97F4A7C15) & mask
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
+    return state ^ (state >> 31)
+
+
+def test_splitmix64_is_the_published_function():
+    # First output of the published generator from state 0.
+    assert splitmix64_reference(0) == 0xE220A8397B1DCDAF
+    states = [0, 1, -1, 2**62, -(2**63), 1234567890123]
+    ours = splitmix64(torch.tensor(states))
+    assert [value % 2**64 for value in ours.tolist()] == [splitmix64_reference(s % 2**64) for s in states]
+
+
+def test_draws_are_uniform_and_differ_by_each_part_of_the_key():
+    def draw(seed=1, epoch=0, index=0, purpose="a"):
+        blocks = torch.arange(index, index + 64)
+        return uniform(Key(seed, torch.full_like(blocks, epoch), blocks), purpose, 128)
+
+    first = draw()
+    assert stats.kstest(first.flatten().numpy(), "uniform").pvalue > FALSE_ALARM
+    for other in (draw(seed=2), draw(epoch=1), draw(index=64), draw(purpose="b")):
+        assert not torch.isclose(first, other).float().mean() > 0.01
+        assert abs(torch.corrcoef(torch.stack([first.flatten(), other.flatten()]))[0, 1]) < 0.06
+    assert torch.equal(first[10:], draw(index=10)[:54])
