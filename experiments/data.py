@@ -113,6 +113,8 @@ class TextData(LightningDataModule):
             batch_size=None,
             num_workers=self.num_workers,
             pin_memory=torch.cuda.is_available(),
+            # Its own, or each pass over the held-out blocks would move the global one on.
+            generator=torch.Generator(),
         )
 
     def _place(self) -> tuple[int, int]:

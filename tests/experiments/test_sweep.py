@@ -1,0 +1,112 @@
+"""Sweeps: failing cells, dying workers, interruption, and going on from there."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+from experiments import store
+from experiments.cli import main
+from tests.tiny import run_config, write_text
+
+pytestmark = pytest.mark.slow
+
+
+def grid_file(path, text, arms, **overrides):
+    content = {"title": "Test grid", "base": run_config(text, **overrides), "axes": {"arm": arms}, "seeds": [1]}
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def states(directory):
+    cells = store.read_cells(directory)
+    return {cell["arm"]: store.run_state(directory / cell["directory"]).state for cell in cells}
+
+
+def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, capfd):
+    text = write_text(tmp_path / "text.txt")
+    missing = tmp_path / "missing.txt"
+    arms = {
+        "broken": {"data.corpus.init_args.path": str(missing)},
+        "clm": {"model.class_path": "objectives.CLM"},
+        "mlm": {},
+    }
+    grid = grid_file(tmp_path / "grid.yaml", text, arms)
+    write_text(missing)
+    sweep = ["sweep", str(grid), "--results", str(tmp_path), "--workers", "1"]
+    assert main([*sweep, "--dry-run"]) == 0
+    assert capfd.readouterr().out.count("pending") == 3
+    assert not (tmp_path / "grid").exists()
+
+    missing.write_text("")
+    assert main(sweep) == 1
+    assert states(tmp_path / "grid") == {"broken": "failed", "clm": "done", "mlm": "done"}
+    error = capfd.readouterr().err
+    assert "log.txt" in error and "--retry-failed" in error
+    (failed,) = (c for c in store.read_cells(tmp_path / "grid") if c["arm"] == "broken")
+    log = tmp_path / "grid" / failed["directory"] / store.LOG
+    assert "Traceback" in log.read_text()
+    assert (tmp_path / "grid" / "report" / "report.html").exists()
+
+    done = tmp_path / "grid" / next(c["directory"] for c in store.read_cells(tmp_path / "grid") if c["arm"] == "clm")
+    untouched = (done / store.METRICS).stat().st_mtime_ns
+    assert main(sweep) == 1  # the failed cell is not tried again unasked
+    assert main(["runs", str(tmp_path / "grid")]) == 0
+    assert capfd.readouterr().out.count("failed: ") == 1
+
+    write_text(missing)
+    assert main([*sweep, "--retry-failed"]) == 0
+    assert set(states(tmp_path / "grid").values()) == {"done"}
+    assert (done / store.METRICS).stat().st_mtime_ns == untouched
+
+
+def wait_for(condition, seconds=180):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)
+
+
+def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
+    text = write_text(tmp_path / "text.txt")
+    long = 1200 * 64
+    arms = {"long": {"model.init_args.budget.tokens": long}, "short": {"model.class_path": "objectives.CLM"}}
+    grid = grid_file(tmp_path / "grid.yaml", text, arms, checkpoint_every_steps=20)
+    command = [sys.executable, "-m", "experiments.cli", "sweep", str(grid), "--results", str(tmp_path), "--workers", "1"]
+    directory = tmp_path / "grid"
+
+    def status():
+        paths = list(directory.glob("runs/long-*/status.json"))
+        return store.read_json(paths[0]) if paths else {}
+
+    sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: status().get("tokens", 0) > 100 * 64)
+    os.kill(status()["pid"], signal.SIGKILL)
+    _, error = sweep.communicate(timeout=180)
+    assert sweep.returncode == 1
+    assert "killed; run again to resume" in error
+    assert states(directory) == {"long": "resumable", "short": "done"}
+
+    reached = status()["tokens"]
+    sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: status().get("tokens", 0) > reached and status()["state"] == "running")
+    sweep.send_signal(signal.SIGINT)
+    _, error = sweep.communicate(timeout=180)
+    assert sweep.returncode == 130
+    assert "run the same command to go on" in error
+    assert states(directory)["long"] == "resumable"
+    assert status()["tokens"] < long
+
+    # A launcher that is killed takes its workers with it; they save first.
+    sweep = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    reached = status()["tokens"]
+    wait_for(lambda: status().get("tokens", 0) > reached and status()["state"] == "running")
+    sweep.kill()
+    sweep.wait()
+    wait_for(lambda: states(directory)["long"] == "resumable")
+    assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
+    assert set(states(directory).values()) == {"done"}
