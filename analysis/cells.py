@@ -125,9 +125,7 @@ class Arm:
     def is_baseline(self) -> bool:
         """True for masked language modelling as in BERT: 15 %, replaced 80/10/10."""
         rate, mix = self.mask_rate, self.mix
-        return (
-            rate is not None and mix is not None and np.allclose((rate, *mix), (BASELINE_RATE, *BASELINE_MIX))
-        )
+        return rate is not None and mix is not None and np.allclose((rate, *mix), (BASELINE_RATE, *BASELINE_MIX))
 
     def cell(self, seed: int) -> Cell | None:
         return next((cell for cell in self.cells if cell.seed == seed), None)

@@ -52,8 +52,8 @@ def in_words(difference: Interval | Missing, pair: Comparison, falling: bool) ->
     """`X is ahead`, `not distinguishable`, or why nothing can be said."""
     if isinstance(difference, Missing):
         return str(difference)
-    if difference.n == 1:
-        return "one seed, no interval"
+    if difference.silent:
+        return difference.silent
     if not difference.excludes(0):
         return UNCLEAR
     ahead = pair.arm if (difference.mean > 0) != falling else pair.reference

@@ -90,10 +90,7 @@ def first_crossing(line: Line, threshold: float, falling: bool = False) -> Cross
 def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """First crossing of every seed that recorded the quantity."""
     falling = lower_is_better(threshold.quantity)
-    return {
-        line.seed: first_crossing(line, threshold.value, falling)
-        for line in lines(arm, threshold.quantity, axis)
-    }
+    return {line.seed: first_crossing(line, threshold.value, falling) for line in lines(arm, threshold.quantity, axis)}
 
 
 def counted(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
@@ -107,18 +104,15 @@ def counted(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
 
 
 def mean_budget(found: dict[int, Crossing]) -> Interval | Missing:
-    """Geometric mean over seeds with its interval. Missing when a seed is censored: a mean of the rest
-    flatters.
-    """
+    """Geometric mean over seeds with its interval; missing when a seed is censored, as the rest would flatter."""
     if not found:
         return Missing("nothing recorded")
-    reached = [c.budget for c in found.values() if c.kind == "reached"]
-    if len(reached) == len(found):
-        return log_interval(reached)
     kinds = [c.kind for c in found.values()]
-    words = {"early": "before the first snapshot", "never": "never", "unfinished": "not yet"}
-    parts = [f"{kinds.count(kind)} {words[kind]}" for kind in words if kind in kinds]
-    return Missing(f"reached by {len(reached)} of {len(found)} seeds, {', '.join(parts)}")
+    words = {"early": "by the first snapshot", "never": "never", "unfinished": "not yet"}
+    parts = [f"{words[kind]} in {kinds.count(kind)}" for kind in words if kind in kinds]
+    if parts:
+        return Missing(f"{', '.join(parts)} of {len(found)} seeds")
+    return log_interval(c.budget for c in found.values())
 
 
 def ratio(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Sequence[int]) -> Ratio:
@@ -163,9 +157,7 @@ def crossover(arm: Line, reference: Line, falling: bool = False) -> Crossover:
     return Crossover(found[0] if found else None, found[-1] if found else None, len(found), ahead)
 
 
-def crossovers(
-    arm: Arm, reference: Arm, quantity: str, axis: str, seeds: Sequence[int]
-) -> dict[int, Crossover]:
+def crossovers(arm: Arm, reference: Arm, quantity: str, axis: str, seeds: Sequence[int]) -> dict[int, Crossover]:
     """Crossover by paired seed, for the seeds of which both recorded the quantity."""
     ours, theirs = ({line.seed: line for line in lines(a, quantity, axis)} for a in (arm, reference))
     falling = lower_is_better(quantity)

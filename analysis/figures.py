@@ -131,9 +131,7 @@ def empty(ax: Axes, why: str) -> None:
     ax.set_yticks([])
 
 
-def legend(
-    figure: Figure, arms: Sequence[Arm], styles: dict[str, Look], extra: Sequence[Line2D] = ()
-) -> None:
+def legend(figure: Figure, arms: Sequence[Arm], styles: dict[str, Look], extra: Sequence[Line2D] = ()) -> None:
     """One legend below the panels: arms with the number of seeds behind each mean."""
     handles = []
     for arm in arms:
@@ -141,9 +139,7 @@ def legend(
         finished = sum(cell.finished for cell in arm.cells)
         started = sum(bool(cell.series) for cell in arm.cells)
         n = f"n = {finished}" if finished else f"n = {started}, unfinished"
-        handles.append(
-            Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=f"{look.name} ({n})")
-        )
+        handles.append(Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=f"{look.name} ({n})"))
     handles += list(extra)
     longest = max((len(str(handle.get_label())) for handle in handles), default=1)
     room = int(figure.get_figwidth() * 13)

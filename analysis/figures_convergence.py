@@ -87,8 +87,13 @@ def ratios(pairs: Sequence[Comparison], goals: Goals, grid: Grid) -> Drawing | N
     for i, (ax, axis) in enumerate(zip(axes, AXES, strict=True)):
         seeds: list[float] = []
         for row, goal in enumerate(listed):
+            drawn: list[float] = []
             for pair, shift in zip(paired, _shifts(len(paired)), strict=True):
-                seeds += _ratio(ax, pair, goal, axis, row + shift, styles[pair.arm.name])
+                drawn += _ratio(ax, pair, goal, axis, row + shift, styles[pair.arm.name])
+            if not drawn:
+                place = ax.get_yaxis_transform()
+                ax.text(0.98, row, "both censored", transform=place, ha="right", va="center", color=GREY)
+            seeds += drawn
         ax.axvline(1, color=GREY, lw=1)
         name_rows(ax, [f"{label(g.quantity)} = {g.value:.3f}" if i == 0 else "" for g in listed])
         _ratio_axis(ax, seeds)

@@ -74,9 +74,7 @@ def own_losses(grid: Grid) -> Drawing | None:
         for column, objective in enumerate(objectives):
             ax = axes[row * len(objectives) + column]
             arms = [arm for arm in grid.arms if arm.objective == objective]
-            if not draw_curves(
-                ax, curves(arms, quantity, "tokens"), looks(grid), "tokens", True, marks=False
-            ):
+            if not draw_curves(ax, curves(arms, quantity, "tokens"), looks(grid), "tokens", True, marks=False):
                 empty(ax, "nothing recorded yet")
             ax.set_title(plain(f"{objective}: {'training' if quantity == 'train/nats' else 'held-out'} loss"))
             ax.set_ylabel("nats per target")
@@ -121,9 +119,7 @@ def draw_targets(grid: Grid, ax: Axes) -> None:
 
 
 def _targets(arms: tuple[Arm, ...]) -> dict[str, list[Line]]:
-    return {
-        arm.name: [line for cell in arm.cells if (line := _target_line(cell)) is not None] for arm in arms
-    }
+    return {arm.name: [line for cell in arm.cells if (line := _target_line(cell)) is not None] for arm in arms}
 
 
 def _target_line(cell: Cell) -> Line | None:
@@ -134,7 +130,5 @@ def _target_line(cell: Cell) -> Line | None:
         return None
     x, y = np.r_[0.0, longest.tokens], np.r_[0.0, longest.targets]
     return (
-        Line(cell.seed, x, y, cell.finished)
-        if longest.tokens[0] > 0
-        else Line(cell.seed, x[1:], y[1:], cell.finished)
+        Line(cell.seed, x, y, cell.finished) if longest.tokens[0] > 0 else Line(cell.seed, x[1:], y[1:], cell.finished)
     )

@@ -59,7 +59,9 @@ def draw_curves(
         keep = mean.x > 0 if log else np.ones(mean.x.size, dtype=bool)
         x = mean.x[keep]
         if mean.low is not None and mean.high is not None:
-            ax.fill_between(x, mean.low[keep], mean.high[keep], color=look.color, alpha=shade, lw=0)
+            # The interval of two seeds is so wide (t = 12.7) that it would be all one sees.
+            alpha = shade if mean.n > 2 else shade / 2
+            ax.fill_between(x, mean.low[keep], mean.high[keep], color=look.color, alpha=alpha, lw=0)
         marker = look.marker if marks and not mean.interpolated and x.size <= 20 else ""
         ax.plot(x, mean.mean[keep], color=look.color, ls=look.line, marker=marker)
     if values:

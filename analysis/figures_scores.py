@@ -116,14 +116,10 @@ def by_mask_rate(grid: Grid, arms: Sequence[Arm], quantities: Sequence[str]) -> 
                 continue
             seeds += scores
             mean, rate = t_interval(scores), 100 * arm.mask_rate
-            ax.plot(
-                [rate] * len(scores), scores, ls="", marker="o", ms=4, mfc="none", mec=look.color, alpha=0.7
-            )
+            ax.plot([rate] * len(scores), scores, ls="", marker="o", ms=4, mfc="none", mec=look.color, alpha=0.7)
             if mean.low is not None and mean.high is not None:
                 ax.plot([rate, rate], [mean.low, mean.high], color=look.color, lw=1.6)
-            ax.plot(
-                [rate], [mean.mean], ls="", marker=look.marker, ms=6.5, color=look.color, mec="white", mew=0.6
-            )
+            ax.plot([rate], [mean.mean], ls="", marker=look.marker, ms=6.5, color=look.color, mec="white", mew=0.6)
         for arm in level:
             if scores := list(arm.finals(quantity).values()):
                 ax.axhline(float(np.mean(scores)), color=styles[arm.name].color, lw=1.4)

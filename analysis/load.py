@@ -92,9 +92,7 @@ def load(directory: Path) -> Grid:
     try:
         records = store.read_cells(directory)
     except (KeyError, TypeError) as error:
-        raise ValueError(
-            f"{directory / store.CELLS} lacks {error}; it was not written by this program"
-        ) from error
+        raise ValueError(f"{directory / store.CELLS} lacks {error}; it was not written by this program") from error
     if not records and not (directory / store.CELLS).exists():
         raise ValueError(f"{directory} holds no run: no cells.json, and no cell.json below it")
     cells = [_cell(directory, record) for record in records]

@@ -29,9 +29,7 @@ class Published:
     def at(self, key: tuple[float, ...]) -> tuple[float, ...] | None:
         """The scores at a setting, equal up to rounding; None when the paper has no such setting."""
         wanted = tuple(round(part, 4) for part in key)
-        return next(
-            (row for at, row in self.scores.items() if tuple(round(p, 4) for p in at) == wanted), None
-        )
+        return next((row for at, row in self.scores.items() if tuple(round(p, 4) for p in at) == wanted), None)
 
 
 MIX = Published(

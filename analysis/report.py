@@ -108,9 +108,7 @@ def main(args: Sequence[str]) -> int:
         prog="clm-vs-mlm report",
         description="Write tables, figures and a report from the records of a grid or a run.",
     )
-    parser.add_argument(
-        "directory", metavar="DIR", type=Path, help="directory of a grid (results/NAME) or of one run"
-    )
+    parser.add_argument("directory", metavar="DIR", type=Path, help="directory of a grid (results/NAME) or of one run")
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write (default: DIR/report)")
     parser.add_argument(
         "--threshold",
@@ -119,12 +117,8 @@ def main(args: Sequence[str]) -> int:
         default=[],
         help="also report the budget to reach this, such as scrambled/accuracy=0.6; repeatable",
     )
-    parser.add_argument(
-        "--x", choices=list(AXES), default="tokens", help="budget to summarise by (default: tokens)"
-    )
-    parser.add_argument(
-        "--scale", choices=["log", "linear"], default="log", help="scale of budgets in curves"
-    )
+    parser.add_argument("--x", choices=list(AXES), default="tokens", help="budget to summarise by (default: tokens)")
+    parser.add_argument("--scale", choices=["log", "linear"], default="log", help="scale of budgets in curves")
     try:
         options = parser.parse_args(args)
     except SystemExit as stop:

@@ -60,9 +60,7 @@ def _alerts(grid: Grid, pairs: Sequence[Comparison]) -> list[str]:
     budgets = sorted({cell.budget_tokens for cell in grid.cells if cell.budget_tokens})
     if len(budgets) > 1:
         shown = ", ".join(f"{budget:,}" for budget in budgets)
-        alerts.append(
-            f"The runs have different budgets ({shown} tokens), so final scores are not at equal budgets."
-        )
+        alerts.append(f"The runs have different budgets ({shown} tokens), so final scores are not at equal budgets.")
     return alerts
 
 
@@ -124,9 +122,7 @@ def _convergence(
     )
     if shown:
         section.tables.append(tables_convergence.budgets(grid, shown, [axis], "budgets", True))
-        section.tables.append(
-            tables_convergence.budgets(grid, everything, list(AXES), "budgets_all_axes", False)
-        )
+        section.tables.append(tables_convergence.budgets(grid, everything, list(AXES), "budgets_all_axes", False))
         section.tables.append(tables_convergence.budgets_by_seed(grid, everything))
         section.draw(figures_convergence.budgets(grid, main, axis))
     if pairs and shown:
@@ -138,18 +134,14 @@ def _convergence(
         section.tables.append(tables_convergence.lead_by_seed(pairs, grid.yardsticks))
     if {"CLM", "MLM"} <= {arm.objective for arm in grid.arms}:
         section.tables.append(
-            tables_factors.published(
-                OBJECTIVE, "published_objective", "training steps", lambda k: f"{k[0]:g} thousand"
-            )
+            tables_factors.published(OBJECTIVE, "published_objective", "training steps", lambda k: f"{k[0]:g} thousand")
         )
     return section
 
 
 def _density(grid: Grid) -> Section:
     section = Section("density", "Supervision density", tables=[tables_scores.densities(grid)])
-    section.text = [
-        "How many of the tokens read are also asked, as planned and as it came out, and at what cost."
-    ]
+    section.text = ["How many of the tokens read are also asked, as planned and as it came out, and at what cost."]
     section.draw(figures_scores.densities(grid))
     return section
 
@@ -174,9 +166,7 @@ def _factors(grid: Grid) -> list[Section]:
         section = Section(factor.name.replace("_", "-"), f"By {factor.title}")
         section.tables.append(tables_factors.scores(factor, arms, quantities))
         if baseline is None:
-            section.alerts.append(
-                "No arm has 15 % masked, 80/10/10, and the grid names no baseline: no differences."
-            )
+            section.alerts.append("No arm has 15 % masked, 80/10/10, and the grid names no baseline: no differences.")
         else:
             section.alerts += [f"Refused: {pair.refusal}" for pair in pairs if pair.refusal is not None]
             section.tables.append(tables_factors.differences(factor, arms, pairs, quantities))

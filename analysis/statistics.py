@@ -22,12 +22,17 @@ class Interval:
     high: float | None
     n: int
 
-    def excludes(self, null: float) -> bool:
-        """True when `null` lies outside the interval: the difference is distinguishable.
+    @property
+    def silent(self) -> str:
+        """Why the interval says nothing: one seed, or no width, as scores on a few hundred items may agree by chance."""
+        if self.low is None or self.high is None:
+            return "one seed, no interval"
+        flat = self.high - self.low <= 1e-9 * max(1.0, abs(self.mean))
+        return "the seeds agree exactly, which gives no interval" if flat else ""
 
-        Never without an interval, nor with one of no width: scores on a few hundred items agree by chance.
-        """
-        if self.low is None or self.high is None or self.high - self.low <= 1e-9 * max(1.0, abs(self.mean)):
+    def excludes(self, null: float) -> bool:
+        """True when the interval speaks and `null` lies outside it: the difference is distinguishable."""
+        if self.silent or self.low is None or self.high is None:
             return False
         return not self.low <= null <= self.high
 

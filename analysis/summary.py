@@ -28,9 +28,7 @@ def summarise(grid: Grid, pairs: Sequence[Comparison], goals: Sequence[Threshold
         return [*said, "No run has recorded anything yet, so there is nothing to compare."]
     refused = [pair for pair in pairs if pair.refusal is not None]
     if refused:
-        said.append(
-            f"{len(refused)} of {len(pairs)} comparisons are refused: the runs are not paired, see below."
-        )
+        said.append(f"{len(refused)} of {len(pairs)} comparisons are refused: the runs are not paired, see below.")
     compared = [pair for pair in pairs if pair.refusal is None]
     if compared:
         said.append(
@@ -58,10 +56,7 @@ def _final(pairs: Sequence[Comparison], quantity: str) -> list[str]:
         verdicts = {pair.arm.name: pair.verdict(quantity) for pair in pairs}
         ahead = [arm for arm, verdict in verdicts.items() if verdict == f"{arm} is ahead"]
         behind = [p.arm.name for p in pairs if verdicts[p.arm.name] == f"{p.reference.name} is ahead"]
-        return [
-            f"{name} at the end, {_against(pairs)}: "
-            + _groups(pairs, ahead, "ahead", behind, "behind", verdicts)
-        ]
+        return [f"{name} at the end, {_against(pairs)}: " + _groups(pairs, ahead, "ahead", behind, "behind", verdicts)]
     said = []
     for pair in pairs:
         found = pair.difference(quantity)
@@ -82,15 +77,12 @@ def _budget(pairs: Sequence[Comparison], goal: Threshold, axis: str) -> list[str
     if len(pairs) > FEW:
         readings = {name: _reading(cell) for name, cell in cells.items()}
         fewer, more = ([n for n, r in readings.items() if r == word] for word in ("less", "more"))
-        return [
-            f"{what}, {unit}, {_against(pairs)}: " + _groups(pairs, fewer, "less", more, "more", readings)
-        ]
+        return [f"{what}, {unit}, {_against(pairs)}: " + _groups(pairs, fewer, "less", more, "more", readings)]
     said = []
     for pair in pairs:
         cell = cells[pair.arm.name]
         each = ", ".join(
-            f"{one.name} {show(mean_budget(counted(one, goal, axis)), 'budget')}"
-            for one in (pair.reference, pair.arm)
+            f"{one.name} {show(mean_budget(counted(one, goal, axis)), 'budget')}" for one in (pair.reference, pair.arm)
         )
         outcome = f"ratio {pair.arm.name} / {pair.reference.name} {show(cell, 'ratio')}"
         if isinstance(cell, Interval):
@@ -104,8 +96,8 @@ def _budget(pairs: Sequence[Comparison], goal: Threshold, axis: str) -> list[str
 def _reading(cell: Interval | Missing) -> str:
     if isinstance(cell, Missing):
         return str(cell)
-    if cell.n == 1:
-        return "one seed, no interval"
+    if cell.silent:
+        return cell.silent
     if not cell.excludes(1):
         return UNCLEAR
     return "more" if cell.mean > 1 else "less"
@@ -127,10 +119,7 @@ def _groups(
     unclear = [name for name, words in said.items() if words == UNCLEAR]
     rest = [name for name in said if name not in (*up, *down, *unclear)]
     groups = ((up_word, up), (down_word, down), (UNCLEAR, unclear), ("no interval", rest))
-    return (
-        "; ".join(f"{word}: {', '.join(names)}" for word, names in groups if names)
-        + f" (of {len(pairs)} arms)."
-    )
+    return "; ".join(f"{word}: {', '.join(names)}" for word, names in groups if names) + f" (of {len(pairs)} arms)."
 
 
 def _supervision(grid: Grid) -> list[str]:
@@ -141,6 +130,4 @@ def _supervision(grid: Grid) -> list[str]:
             shown[arm.name] = f"{sum(found) / len(found):.3f}"
     if len(shown) > 1 and len(set(shown.values())) == 1:
         return [f"Targets asked per token read: {next(iter(shown.values()))} in every arm."]
-    return (
-        [f"Targets asked per token read: {', '.join(f'{k} {v}' for k, v in shown.items())}."] if shown else []
-    )
+    return [f"Targets asked per token read: {', '.join(f'{k} {v}' for k, v in shown.items())}."] if shown else []

@@ -12,6 +12,7 @@ from analysis.cells import Missing
 from analysis.statistics import Interval
 
 Value = str | int | float | Interval | Missing
+MINUS = "−"
 ONE_SEED = Missing("one seed")
 
 
@@ -61,9 +62,7 @@ class Table:
 
 def _names(column: Column) -> list[str]:
     return (
-        [column.name, *(f"{column.name} {part}" for part in ("low", "high", "n"))]
-        if column.interval
-        else [column.name]
+        [column.name, *(f"{column.name} {part}" for part in ("low", "high", "n"))] if column.interval else [column.name]
     )
 
 
@@ -98,11 +97,11 @@ def number(value: float, style: str) -> str:
         case "ratio":
             return f"{value:.2f}"
         case "signed":
-            return f"{value:+.3f}".replace("-", "−")
+            return f"{value:+.3f}".replace("-", MINUS)
         case "count":
             return f"{value:,.0f}"
         case _:
-            return f"{value:.3f}"
+            return f"{value:.3f}".replace("-", MINUS)
 
 
 def show(value: Value, style: str) -> str:

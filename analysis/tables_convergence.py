@@ -128,12 +128,8 @@ def lead(pairs: Sequence[Comparison], quantities: Sequence[str], axis: str) -> T
             ends = [c.leads_at_end for c in found.values()]
             counts = [(pair.arm.name, ends.count(True)), (pair.reference.name, ends.count(False))]
             ahead = ", ".join(f"{who} in {k}" for who, k in counts if k) or "neither"
-            rows.append(
-                (names, label(quantity), f"{len(changing)} of {len(found)} seeds", first, last, ahead)
-            )
-    caption = (
-        "Where one arm overtakes the other: geometric mean over seeds, given where the lead changes in each."
-    )
+            rows.append((names, label(quantity), f"{len(changing)} of {len(found)} seeds", first, last, ahead))
+    caption = "Where one arm overtakes the other: geometric mean over seeds, given where the lead changes in each."
     return Table("crossovers", caption, columns, rows)
 
 
@@ -163,7 +159,5 @@ def lead_by_seed(pairs: Sequence[Comparison], quantities: Sequence[str]) -> Tabl
                 for seed, c in crossovers(pair.arm, pair.reference, quantity, axis, pair.seeds).items():
                     ahead = {True: pair.arm.name, False: pair.reference.name, None: "neither"}[c.leads_at_end]
                     ends: list[Value] = [never if end is None else end for end in (c.first, c.last)]
-                    rows.append(
-                        (pair.arm.name, pair.reference.name, quantity, axis, seed, c.changes, *ends, ahead)
-                    )
+                    rows.append((pair.arm.name, pair.reference.name, quantity, axis, seed, c.changes, *ends, ahead))
     return Table("crossovers_by_seed", "Changes of the lead by seed.", columns, rows, shown=False)

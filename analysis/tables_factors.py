@@ -71,16 +71,12 @@ def scores(factor: Factor, arms: Sequence[Arm], quantities: Sequence[str]) -> Ta
         row = factor.published.at(factor.setting(arm) or ())
         beside: Sequence[Value] = row or [Missing("not in the paper")] * len(factor.published.metrics)
         done = f"{sum(cell.finished for cell in arm.cells)} of {len(arm.cells)}"
-        rows.append(
-            (_setting_text(factor, arm), arm.name, done, *(finals(arm, q) for q in quantities), *beside)
-        )
+        rows.append((_setting_text(factor, arm), arm.name, done, *(finals(arm, q) for q in quantities), *beside))
     caption = f"Final scores by {factor.title}, mean over seeds. Published: {factor.published.citation}."
     return Table(factor.name, caption, columns, rows)
 
 
-def differences(
-    factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison], quantities: Sequence[str]
-) -> Table:
+def differences(factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison], quantities: Sequence[str]) -> Table:
     """Paired differences from the baseline arm, and for which quantities the interval excludes 0."""
     columns = (
         Column(factor.title),
@@ -95,11 +91,7 @@ def differences(
         if pair is None:
             continue
         found = [pair.difference(q) for q in quantities]
-        clear = [
-            title(q)
-            for q, d in zip(quantities, found, strict=True)
-            if isinstance(d, Interval) and d.excludes(0)
-        ]
+        clear = [title(q) for q, d in zip(quantities, found, strict=True) if isinstance(d, Interval) and d.excludes(0)]
         which = "all" if len(clear) == len(found) else ", ".join(clear) or "nothing"
         rows.append((_setting_text(factor, arm), pair.names, *found, which))
     caption = "Final score minus that of the baseline arm, paired by seed, with 95 % t-intervals."

@@ -116,7 +116,7 @@ def densities(grid: Grid) -> Table:
         Column("seeds", "count"),
         Column("nominal targets per token", "score"),
         Column("realised targets per token", "score", True),
-        Column("targets per 10⁹ FLOPs", "ratio", True),
+        Column("targets per 10⁹ FLOPs", "budget", True),
         Column("tokens read by the furthest seed", "count"),
         Column("its targets", "count"),
     )

@@ -24,22 +24,22 @@ class Threshold:
 
 
 def thresholds(grid: Grid, quantity: str) -> list[Threshold] | Missing:
-    """FRACTIONS of the gain from chance to the best arm's mean final score.
+    """FRACTIONS of the gain to the best arm's mean final score, from chance or from the first snapshot.
 
-    Chance is the majority class's accuracy or ½; where none is known (macro F1), the lowest mean over arms
-    of the first recorded score.
+    The start is the higher of chance (the majority class's accuracy, or ½) and the best arm's mean score at its first
+    snapshot: the features of an untrained encoder already beat the majority class, so a threshold below them is met
+    before anything was learned.
     """
     finals = {arm.name: list(arm.finals(quantity).values()) for arm in grid.arms}
     means = {name: float(np.mean(scores)) for name, scores in finals.items() if scores}
     if not means:
         return Missing("no finished run to take the best score from")
     best = max(means, key=lambda name: means[name])
-    start, source = grid.chance(quantity), "chance"
-    if start is None:
-        firsts = [[line.y[0] for line in lines(arm, quantity, "tokens")] for arm in grid.arms]
-        start, source = min(float(np.mean(f)) for f in firsts if f), "the lowest first score"
-    elif quantity != "scrambled/accuracy":
-        source = "the majority class"
+    seeds = [[line.y[0] for line in lines(arm, quantity, "tokens")] for arm in grid.arms]
+    start, source = max(float(np.mean(first)) for first in seeds if first), "the best first snapshot"
+    chance = grid.chance(quantity)
+    if chance is not None and chance >= start:
+        start, source = chance, "chance" if quantity == "scrambled/accuracy" else "the majority class"
     if means[best] <= start:
         return Missing(f"no arm ends above {source}, {start:.3f}")
     return [

@@ -102,9 +102,7 @@ def read_batch(blocks: np.ndarray, items: Items) -> Batch:
     return Batch(tokens_BT, epoch_B=items_B2[:, 0].clone(), index_B=items_B2[:, 1].clone())
 
 
-def held_out_batches(
-    blocks: int, limit: int, batch_size: int, rank: int = 0, world_size: int = 1
-) -> list[Items]:
+def held_out_batches(blocks: int, limit: int, batch_size: int, rank: int = 0, world_size: int = 1) -> list[Items]:
     """Items of at most `limit` blocks, evenly spread over all, in ascending order and in the evaluation
     epoch.
 

@@ -100,9 +100,7 @@ class TextData(LightningDataModule):
 
     def _held_out(self, limit: int) -> DataLoader:
         rank, world_size = self._place()
-        batches = held_out_batches(
-            self.packed.block_count("validation"), limit, self.batch_size, rank, world_size
-        )
+        batches = held_out_batches(self.packed.block_count("validation"), limit, self.batch_size, rank, world_size)
         return self._loader("validation", batches)
 
     def _loader(self, split: str, batches: Iterable[Items]) -> DataLoader:

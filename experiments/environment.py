@@ -16,7 +16,16 @@ import torch
 from experiments.data import TextData
 from objectives import Objective
 
-PACKAGES = ("clm-vs-mlm", "torch", "pytorch-lightning", "torchmetrics", "tokenizers", "datasets", "numpy", "scikit-learn")
+PACKAGES = (
+    "clm-vs-mlm",
+    "torch",
+    "pytorch-lightning",
+    "torchmetrics",
+    "tokenizers",
+    "datasets",
+    "numpy",
+    "scikit-learn",
+)
 
 
 def describe(trainer: pl.Trainer, seed: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from objectives.ledger import NegativeLogLikelihood
 from objectives.mlm import cloze
 from objectives.scoring import evaluating
 
+
 @dataclass(frozen=True)
 class EvaluationConfig:
     """When and on what a run is evaluated."""
@@ -81,13 +82,11 @@ class Evaluation:
     def loss_at_rate(self, objective: Objective, rate: float) -> float:
         """Nats per target of a masked model, at a mask rate and with a mix that may not be its own."""
         corruption = replace(Corruption(), rate=rate)
-        return self._ask(
-            objective, lambda tokens_BT, key: (cloze(tokens_BT, key, corruption, objective.vocabulary),)
-        )["nats"]
+        return self._ask(objective, lambda tokens_BT, key: (cloze(tokens_BT, key, corruption, objective.vocabulary),))[
+            "nats"
+        ]
 
-    def _ask(
-        self, objective: Objective, views: Callable[[torch.Tensor, Key], tuple[View, ...]]
-    ) -> dict[str, float]:
+    def _ask(self, objective: Objective, views: Callable[[torch.Tensor, Key], tuple[View, ...]]) -> dict[str, float]:
         metric = NegativeLogLikelihood(objective.vocabulary.characters_per_token).to(objective.device)
         with evaluating(objective), torch.inference_mode():
             for batch in self.data.val_dataloader():

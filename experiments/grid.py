@@ -24,7 +24,7 @@ from typing import Any
 
 import yaml
 
-KEYS = {"title", "description", "base", "axes", "seeds", "imports"}
+KEYS = {"title", "baseline", "base", "axes", "seeds", "imports"}
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ def run_all(
     """
     # Read by the numerical libraries of each worker as they load.
     os.environ.update({name: str(threads) for name in THREAD_VARIABLES}, OMP_WAIT_POLICY="PASSIVE")
-    pending, outcomes = list(tasks), {}
+    pending = list(tasks)
+    outcomes: dict[Path, str] = {}
     slots = [_Slot(threads, device) for device in (devices or [None] * workers)[:workers]]
     running: dict[Future[str], tuple[_Slot, Path]] = {}
     stopping: list[int] = []

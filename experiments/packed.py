@@ -91,6 +91,4 @@ def seal_of(manifest: dict[str, Any]) -> str:
 
 
 def _damage(directory: Path, name: str, what: str) -> ValueError:
-    return ValueError(
-        f"packed data is damaged: {directory / name}: {what}; delete {directory} and it is built again"
-    )
+    return ValueError(f"packed data is damaged: {directory / name}: {what}; delete {directory} and it is built again")

@@ -77,9 +77,7 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
             dtype = np.dtype("<u2" if tokenizer.size <= 2**16 else "<u4")
             splits = {}
             for split in PACKED_SPLITS:
-                splits[split] = _write(
-                    corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin"
-                )
+                splits[split] = _write(corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin")
         train = splits["train"]
         manifest = {
             "format": FORMAT,

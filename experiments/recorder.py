@@ -44,7 +44,8 @@ class MetricsFile(Logger):
             at = (int(metrics["axis/tokens"]), int(metrics["axis/targets"]))
             spent = (float(metrics["axis/flops"]), float(metrics["axis/seconds"]))
             store.append_rows(
-                self.path, [store.Row(step or 0, *at, *spent, name, float(value)) for name, value in values.items()]
+                self.path,
+                [store.Row(step or 0, *at, *spent, name, float(value)) for name, value in values.items()],
             )
 
 

@@ -41,7 +41,12 @@ def plain_reason(message: str) -> str:
     """The cause in a parser's message, without the list of types it tried and the values it was given."""
     message = re.split(r"Given value( type)?:", message)[0]
     message = re.sub(r"\s*- Expected a <class 'NoneType'>", "", message)
-    message = re.sub(r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-", "", message, flags=re.S)
+    message = re.sub(
+        r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-",
+        "",
+        message,
+        flags=re.S,
+    )
     message = re.sub(r"Add the import path to .* to allow it", f"To allow it, add {ALLOW} PACKAGE", message)
     return " ".join(message.split())
 

@@ -67,9 +67,18 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
     """
     from experiments.training import PlannedCLI
 
-    planned, owners = [], {}
+    planned = []
+    owners: dict[str, str] = {}
     for cell in grid.cells:
-        arguments = ["fit", "--config", yaml.safe_dump(cell.config), "--results", str(directory), "--name", cell.name]
+        arguments = [
+            "fit",
+            "--config",
+            yaml.safe_dump(cell.config),
+            "--results",
+            str(directory),
+            "--name",
+            cell.name,
+        ]
         try:
             cli = PlannedCLI(arguments, grid.imports)
         except Exception as error:
@@ -82,9 +91,7 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
     return planned
 
 
-def _task(
-    directory: Path, cell: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]
-) -> Task:
+def _task(directory: Path, cell: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> Task:
     run = store.make_directory(directory / cell["directory"])
     store.write_json(run / store.CELL, cell)
     store.write_text(run / store.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))

@@ -80,9 +80,7 @@ class Tokenizer:
         self.backend = backend
         self.roles = {role: _find(backend, role, names) for role, names in ROLES.items()}
         if len(set(self.roles.values())) < len(self.roles):
-            raise ValueError(
-                f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}"
-            )
+            raise ValueError(f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}")
         added = backend.get_added_tokens_decoder()
         marked = {number for number, token in added.items() if token.special}
         self.specials = tuple(sorted(marked | set(self.roles.values())))

@@ -93,9 +93,7 @@ def _alphabet(words: Counter[str], limit: int) -> list[str]:
     for word, times in words.items():
         for character in word:
             counts[character] += times
-    visible = [
-        character for character in map(chr, range(128)) if character.isprintable() and character != " "
-    ]
+    visible = [character for character in map(chr, range(128)) if character.isprintable() and character != " "]
     return list(dict.fromkeys([*visible, *_by_frequency(counts)]))[:limit]
 
 

@@ -89,7 +89,10 @@ class ObjectiveCLI(LightningCLI):
         parser.add_argument("--name", type=str, default="run", help="Readable first part of the run's directory.")
         parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: as many as torch finds cores.")
         parser.add_argument(
-            "--record_every_steps", type=int, default=20, help="Optimiser steps between lines of the training curve."
+            "--record_every_steps",
+            type=int,
+            default=20,
+            help="Optimiser steps between lines of the training curve.",
         )
         parser.add_argument(
             "--checkpoint_every_steps", type=int, default=200, help="Optimiser steps between checkpoints."
@@ -106,7 +109,14 @@ class ObjectiveCLI(LightningCLI):
 
     def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
         """The one subcommand asked for: to build the parsers of all takes seconds."""
-        skipped = {"model", "dataloaders", "datamodule", "train_dataloaders", "val_dataloaders", "weights_only"}
+        skipped = {
+            "model",
+            "dataloaders",
+            "datamodule",
+            "train_dataloaders",
+            "val_dataloaders",
+            "weights_only",
+        }
         # fit takes no checkpoint: it resumes its own run, whose settings are those of its hash.
         return {self.command: skipped | {"ckpt_path"} if self.command == "fit" else skipped}
 
@@ -138,7 +148,9 @@ class ObjectiveCLI(LightningCLI):
         """What store.CELL says of this run; the hash is that of the resolved configuration."""
         config = self.resolved()
         digest = store.content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
-        build_arguments(import_object(config["model"]["class_path"]), config["model"]["init_args"])  # refuses bad values
+        build_arguments(
+            import_object(config["model"]["class_path"]), config["model"]["init_args"]
+        )  # refuses bad values
         arguments = config["model"]["init_args"]
         corruption = arguments.get("corruption")
         return {

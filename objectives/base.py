@@ -138,7 +138,10 @@ class Objective(pl.LightningModule, ABC):
             asked_BT = view.targets_BT != IGNORE
             features_ND = self.encoder.head(self.encode(view, tokens_BT)[asked_BT])
             nats = summed_nll(
-                features_ND, self.encoder.embedding.weight, self.encoder.decoder_bias, view.targets_BT[asked_BT]
+                features_ND,
+                self.encoder.embedding.weight,
+                self.encoder.decoder_bias,
+                view.targets_BT[asked_BT],
             )
             loss = loss + view.weight * nats
             self._account(view, tokens_BT, asked_BT, nats)
@@ -206,7 +209,10 @@ class Objective(pl.LightningModule, ABC):
         """The constructor's arguments as plain values; each is kept under its own name."""
         kept = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         kept["encoder"] = self.encoder.config
-        return {name: asdict(value) if is_dataclass(value) else value for name, value in kept.items()}
+        return {
+            name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+            for name, value in kept.items()
+        }
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["objective"] = {"class_path": class_path(type(self)), "arguments": self.arguments()}

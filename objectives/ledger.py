@@ -22,6 +22,7 @@ class Ledger(Metric):
     corrupted: Tensor
     supervised: Tensor
     flops: Tensor
+    nats: Tensor
     seconds: Tensor
 
     def __init__(self) -> None:

@@ -78,9 +78,7 @@ def evaluating(module: nn.Module) -> Iterator[None]:
         module.train(mode)
 
 
-def padded_batches(
-    objective: Objective, sentences: Sequence[Sequence[int]]
-) -> Iterator[tuple[list[int], Tensor]]:
+def padded_batches(objective: Objective, sentences: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], Tensor]]:
     """Sentences in batches of similar length: their indices, and `[CLS] ids [SEP]`, padded on the right, (R, T)."""
     vocabulary = objective.vocabulary
     order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]), reverse=True)

@@ -36,7 +36,13 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specials", tuple(self.specials))
-        roles = {"pad": self.pad, "unknown": self.unknown, "cls": self.cls, "sep": self.sep, "mask": self.mask}
+        roles = {
+            "pad": self.pad,
+            "unknown": self.unknown,
+            "cls": self.cls,
+            "sep": self.sep,
+            "mask": self.mask,
+        }
         if len(set(roles.values())) < len(roles):
             raise ValueError(f"the special tokens must have distinct ids, but got {roles}")
         if not set(roles.values()) <= set(self.specials) or list(self.specials) != sorted(set(self.specials)):

@@ -10,7 +10,7 @@ import yaml
 
 from experiments.grid import merged
 
-WORDS = "the a old young cat dog bird tree river house sees likes finds hears near under over and then never".split()
+WORDS = ["the", "old", "young", "cat", "dog", "bird", "tree", "river", "house", "sees", "likes", "hears", "near"]
 
 
 def write_text(path: Path, lines: int = 300, seed: int = 0) -> Path:

@@ -34,15 +34,9 @@ BLOCK_LENGTH = 128
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--megabytes", type=float, default=16, help="size of the text for the speed (0: skip it)"
-    )
-    parser.add_argument(
-        "--gigabytes", type=float, default=1, help="size of the file for the memory (0: skip it)"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=float, default=16, help="size of the text for the speed (0: skip it)")
+    parser.add_argument("--gigabytes", type=float, default=1, help="size of the file for the memory (0: skip it)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the best counts")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
@@ -79,9 +73,7 @@ def memory(size: float, folder: Path) -> tuple[int, float]:
     """Peak resident bytes and seconds of a process that packs a file of so many bytes."""
     text = folder / "large.txt"
     write_text(KingJames(), size, text)
-    code = (
-        f"from experiments.benchmarks.packing import pack_alone; pack_alone({str(text)!r}, {str(folder)!r})"
-    )
+    code = f"from experiments.benchmarks.packing import pack_alone; pack_alone({str(text)!r}, {str(folder)!r})"
     done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
     peak, seconds = done.stdout.split()
     return int(peak), float(seconds)

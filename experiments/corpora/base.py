@@ -105,9 +105,7 @@ def check_split(split: str) -> None:
 
 def fraction(text: str, purpose: str) -> float:
     """A number in [0, 1) that depends on the text and the purpose alone, the same in every process."""
-    digest = hashlib.blake2b(
-        text.encode("utf-8", "surrogatepass"), digest_size=8, person=purpose.encode()
-    ).digest()
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=purpose.encode()).digest()
     return int.from_bytes(digest, "big") / 2**64
 
 
@@ -118,9 +116,7 @@ def hash_ordered(examples: Iterable[Example], limit: int) -> list[Example]:
     )
 
 
-def probe_of(
-    name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]
-) -> Probe:
+def probe_of(name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]) -> Probe:
     """A probe of at most the given sizes; what is asked in training is not asked again in the test."""
     chosen = hash_ordered(train, sizes[0])
     seen = {example.text for example in chosen}

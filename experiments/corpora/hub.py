@@ -87,6 +87,4 @@ class HubText(SplitByHash):
         try:
             return loader(*arguments, **options)
         except (OSError, ValueError, RuntimeError) as error:
-            raise ValueError(
-                f"cannot load the data set {self.name} (config {self.config}): {error}"
-            ) from error
+            raise ValueError(f"cannot load the data set {self.name} (config {self.config}): {error}") from error

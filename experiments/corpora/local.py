@@ -68,16 +68,10 @@ class LocalText(SplitByHash):
 def _expand(patterns: list[str]) -> list[Path]:
     files: list[Path] = []
     for pattern in patterns:
-        found = (
-            [Path(pattern)]
-            if Path(pattern).is_file()
-            else sorted(map(Path, glob.glob(pattern, recursive=True)))
-        )
+        found = [Path(pattern)] if Path(pattern).is_file() else sorted(map(Path, glob.glob(pattern, recursive=True)))
         found = [file for file in found if file.is_file()]
         if not found:
-            raise ValueError(
-                f"there is no file {pattern} (looked in {Path.cwd()}); correct the corpus's path"
-            )
+            raise ValueError(f"there is no file {pattern} (looked in {Path.cwd()}); correct the corpus's path")
         files += found
     if not files:
         raise ValueError("the corpus names no file; give its path")

@@ -75,12 +75,8 @@ class PeoplesDaily(SplitByHash):
 
     def sentences(self) -> list[str]:
         """The sentences of the validation news."""
-        held_out = (
-            text for text in map(_text, _news(self._folder / NEWS)) if self.split_of(text) == "validation"
-        )
-        return choose_sentences(
-            (piece for text in held_out for piece in split_sentences(text)), self.language
-        )
+        held_out = (text for text in map(_text, _news(self._folder / NEWS)) if self.split_of(text) == "validation")
+        return choose_sentences((piece for text in held_out for piece in split_sentences(text)), self.language)
 
     def probes(self) -> list[Probe]:
         sentiment, entities = self._halved(self._labelled_reviews()), self._halved(self._labelled_sentences())
@@ -129,10 +125,7 @@ def _text(words: Words) -> str:
 def _news(path: Path) -> tuple[Words, ...]:
     """Lines of "word/tag  word/tag", as pairs."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    pairs = (
-        tuple((word, tag) for word, _, tag in (item.rpartition("/") for item in line.split()))
-        for line in lines
-    )
+    pairs = (tuple((word, tag) for word, _, tag in (item.rpartition("/") for item in line.split())) for line in lines)
     return tuple(words for words in pairs if words)
 
 

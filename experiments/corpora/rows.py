@@ -34,9 +34,7 @@ def _texts(table: Any, column: str, source: str) -> Iterator[str]:
     import pyarrow
 
     if column not in table.column_names:
-        raise ValueError(
-            f'{source} has no column "{column}"; its columns are {", ".join(table.column_names)}'
-        )
+        raise ValueError(f'{source} has no column "{column}"; its columns are {", ".join(table.column_names)}')
     cells = table.column(column)
     kinds = (pyarrow.types.is_string, pyarrow.types.is_large_string, pyarrow.types.is_null)
     if not any(is_kind(cells.type) for is_kind in kinds):

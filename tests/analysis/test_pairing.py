@@ -90,9 +90,7 @@ def test_refused_pair_has_no_statistics_and_the_report_says_so(builder):
     assert str(refused.difference(QUANTITY)) == "missing (refused: not paired)"
     assert isinstance(ratio_cell(refused, Threshold(QUANTITY, 0.6, ""), "tokens"), Missing)
     document = compose(load(builder.directory), [], "tokens", True)
-    assert any(
-        "Refused" in alert and "packed data of mlm-s1 and clm-s1" in alert for alert in document.alerts
-    )
+    assert any("Refused" in alert and "packed data of mlm-s1 and clm-s1" in alert for alert in document.alerts)
     assert any("refused" in line for line in document.summary)
     assert not any("ahead" in line for line in document.summary)
 
@@ -101,9 +99,7 @@ def test_each_mlm_arm_is_compared_with_the_clm_arm_it_shares_most_with(builder):
     for width in ("64", "128"):
         for plan in (CLM, MLM):
             name = f"{plan.arm}-{width}"
-            builder.run(
-                replace(yardsticks(plan, 8_000), arm=name, factors={**plan.factors, "width": width}), 0
-            )
+            builder.run(replace(yardsticks(plan, 8_000), arm=name, factors={**plan.factors, "width": width}), 0)
     grid = load(builder.finish())
     assert [c.names for c in comparisons(grid)] == ["mlm-64 − clm-64", "mlm-128 − clm-128"]
 

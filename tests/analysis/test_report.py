@@ -52,9 +52,7 @@ def test_page_is_self_contained(pair_report):
     assert all(s[1:] in anchors for s in sources if s.startswith("#"))
     assert not {"script", "link", "iframe"} & {tag for tag, _ in page.seen}
     first = next(s for s in sources if s.startswith("data:"))
-    assert (
-        base64.b64decode(first.partition(",")[2]) == (pair_report / "figures" / "overview.png").read_bytes()
-    )
+    assert base64.b64decode(first.partition(",")[2]) == (pair_report / "figures" / "overview.png").read_bytes()
 
 
 def test_markdown_links_exist(pair_report):

@@ -12,9 +12,7 @@ def test_unfinished_grid_says_what_is_missing(builder):
     builder.run(small(CLM), 0)
     builder.run(small(MLM, 20_000), 0)
     builder.run(small(CLM), 1, tokens=50_000, state="interrupted")
-    builder.run(
-        small(MLM), 1, tokens=2_000, state="failed", error="ValueError: loss is nan", log="runs/x/log.txt"
-    )
+    builder.run(small(MLM), 1, tokens=2_000, state="failed", error="ValueError: loss is nan", log="runs/x/log.txt")
     builder.pending(small(CLM), 2)
     text = Page(write_report(builder.finish()).read_text()).text
     assert "2 of 5 runs are finished" in text
@@ -74,9 +72,7 @@ def test_no_grid_is_one_clear_line(tmp_path, capsys):
 def test_a_cell_that_has_not_begun_may_not_know_its_budget(builder):
     builder.run(CLM, 0)
     builder.pending(MLM, 0)
-    builder.cells[-1] = {
-        k: v for k, v in builder.cells[-1].items() if k not in ("budget_tokens", "nominal_density")
-    }
+    builder.cells[-1] = {k: v for k, v in builder.cells[-1].items() if k not in ("budget_tokens", "nominal_density")}
     text = Page(write_report(builder.finish()).read_text()).text
     assert "different budgets" not in text and "missing (known once it begins)" in text
 
@@ -114,9 +110,7 @@ def test_values_that_are_not_finite_are_left_out_and_said(builder):
 
 
 def test_a_last_value_that_is_not_finite_is_no_final_score(builder):
-    builder.run(
-        replace(CLM, curves={"scrambled/accuracy": lambda t, s: float("nan") if t > 20_000 else 0.6}), 0
-    )
+    builder.run(replace(CLM, curves={"scrambled/accuracy": lambda t, s: float("nan") if t > 20_000 else 0.6}), 0)
     assert str(load(builder.finish()).cells[0].final("scrambled/accuracy")).startswith("missing (")
 
 

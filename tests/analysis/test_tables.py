@@ -89,9 +89,7 @@ def test_mask_rate_differences_are_paired_by_seed(rates):
 
 def test_mask_rate_table_with_an_unfinished_arm(builder):
     builder.run(yardsticks(MLM, 9_000), 0)
-    builder.run(
-        yardsticks(replace(MLM, arm="mlm-30", mask_rate=0.3), 9_000), 0, tokens=5_000, state="interrupted"
-    )
+    builder.run(yardsticks(replace(MLM, arm="mlm-30", mask_rate=0.3), 9_000), 0, tokens=5_000, state="interrupted")
     grid = load(builder.finish())
     table = scores(RATE, RATE.arms(grid), [QUANTITY])
     assert "resumable at 5,000" in str(table.rows[1][3])

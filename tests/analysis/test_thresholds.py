@@ -18,10 +18,18 @@ from tests.analysis.grids import CLM, MLM, GridBuilder, rising, write_pair
 def test_thresholds_are_fractions_of_the_gain_over_chance(pair_grid):
     grid = load(pair_grid)
     best = max(np.mean(list(arm.finals("scrambled/accuracy").values())) for arm in grid.arms)
+    firsts = [[c.series["scrambled/accuracy"].values[0] for c in arm.cells] for arm in grid.arms]
+    start = max(0.5, *(np.mean(first) for first in firsts))
     found = thresholds(grid, "scrambled/accuracy")
-    assert [goal.value for goal in found] == pytest.approx([0.5 + f * (best - 0.5) for f in (0.5, 0.75, 0.9)])
-    assert "majority class (0.400)" in thresholds(grid, "probe/books/accuracy")[0].origin
-    assert "lowest first score" in thresholds(grid, "probe/books/f1")[0].origin
+    assert [goal.value for goal in found] == pytest.approx([start + f * (best - start) for f in (0.5, 0.75, 0.9)])
+    assert "the best first snapshot" in thresholds(grid, "probe/books/f1")[0].origin
+
+
+def test_thresholds_start_at_chance_when_the_first_snapshot_is_below_it(builder):
+    curves = {"probe/books/accuracy": rising(0.2, 0.9, 9_000), "probe/books/majority": lambda t, s: 0.4}
+    builder.run(replace(CLM, curves=curves), 0)
+    half, *_ = thresholds(load(builder.finish()), "probe/books/accuracy")
+    assert "from the majority class (0.400) to clm" in half.origin
 
 
 def test_no_threshold_when_nothing_is_learned_or_finished(builder):

@@ -16,9 +16,7 @@ WORDS = ["the", "king", "of", "Israel", "went", "up", "to", "battle", "and", "hi
 class TinyCorpus(SplitByHash):
     """Documents of random words, drawn from a seed."""
 
-    def __init__(
-        self, documents: int = 200, seed: int = 0, validation: float = 0.2, probe: float = 0.1
-    ) -> None:
+    def __init__(self, documents: int = 200, seed: int = 0, validation: float = 0.2, probe: float = 0.1) -> None:
         super().__init__(validation, probe)
         self.count, self.seed = documents, seed
 

@@ -16,12 +16,21 @@ def text(tmp_path_factory):
 CASES = {
     "rate of zero": ({"model.init_args.corruption.rate": 0.0}, ["(0, 1]"]),
     "rate above one": ({"model.init_args.corruption.rate": 1.5}, ["(0, 1]"]),
-    "mix that does not sum to one": ({"model.init_args.corruption.random": 0.5}, ["sum to 1", "0.8, 0.1, 0.1"]),
+    "mix that does not sum to one": (
+        {"model.init_args.corruption.random": 0.5},
+        ["sum to 1", "0.8, 0.1, 0.1"],
+    ),
     "unknown key": ({"model.init_args.encoder.widht": 8}, ["widht"]),
     "unknown group": ({"modle.class_path": "objectives.MLM"}, ["modle"]),
     "unknown class path": ({"model.class_path": "objectives.XLM"}, ["objectives.XLM"]),
-    "class path of a package not allowed": ({"model.class_path": "wave.Wave_read"}, ["wave", "--allow-import"]),
-    "no such corpus": ({"data.corpus.class_path": "experiments.corpora.Nothing"}, ["experiments.corpora.Nothing"]),
+    "class path of a package not allowed": (
+        {"model.class_path": "wave.Wave_read"},
+        ["wave", "--allow-import"],
+    ),
+    "no such corpus": (
+        {"data.corpus.class_path": "experiments.corpora.Nothing"},
+        ["experiments.corpora.Nothing"],
+    ),
     "missing text file": ({"data.corpus.init_args.path": "nowhere.txt"}, ["nowhere.txt"]),
     "vocabulary smaller than the specials": ({"data.tokenizer.size": 4}, ["special"]),
     "blocks longer than the encoder": ({"model.init_args.encoder.max_length": 8}, ["max_length", "16"]),
@@ -66,7 +75,12 @@ def test_missing_configuration_file(tmp_path, capfd):
 
 
 def test_checkpoint_that_is_not_there(text, tmp_path, capfd):
-    arguments = ["validate", *fit_arguments(run_config(text), tmp_path)[1:], "--ckpt_path", str(tmp_path / "a.ckpt")]
+    arguments = [
+        "validate",
+        *fit_arguments(run_config(text), tmp_path)[1:],
+        "--ckpt_path",
+        str(tmp_path / "a.ckpt"),
+    ]
     assert main(arguments) == 2
     check_message(capfd, ["a.ckpt"])
 

@@ -49,9 +49,7 @@ def test_probes_are_held_out_and_share_no_document(corpus_class):
 def test_king_james_is_read_as_chapters_without_brackets():
     chapters = list(KingJames().texts())
     assert len(chapters) == 1189
-    assert chapters[0].startswith(
-        "In the beginning God created the heaven and the earth. And the earth was without"
-    )
+    assert chapters[0].startswith("In the beginning God created the heaven and the earth. And the earth was without")
     assert not any(mark in text for text in chapters for mark in ("[", "]", "( ", "\n"))
 
 
@@ -119,9 +117,7 @@ def test_fingerprint_is_that_of_the_text_and_the_split(corpus_class):
     code = f"from experiments.corpora import {corpus_class.__name__} as C; print(C().fingerprint())"
     code += "; import sys; assert 'snownlp' not in sys.modules  # importing it takes seconds"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    other = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert other.stdout.strip() == corpus_class().fingerprint()
 
 
@@ -169,10 +165,7 @@ def test_local_text_samples_by_paragraph_and_document(tmp_path):
     (tmp_path / "a.txt").write_text("one\ntwo\n\nthree\n")
     (tmp_path / "b.txt").write_text("four\n")
     paths = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
-    read = {
-        by: [t.strip() for t in LocalText(paths, sample_by=by).texts()]
-        for by in ("line", "paragraph", "document")
-    }
+    read = {by: [t.strip() for t in LocalText(paths, sample_by=by).texts()] for by in ("line", "paragraph", "document")}
     assert read["line"] == ["one", "two", "three", "four"]
     assert read["paragraph"] == ["one\ntwo", "three", "four"]
     assert read["document"] == ["one\ntwo\n\nthree", "four"]

@@ -42,9 +42,7 @@ def test_a_batch_may_hold_blocks_of_two_epochs_or_more():
 @pytest.mark.parametrize("world_size", [2, 3])
 def test_ranks_share_out_each_global_batch(world_size):
     whole = batches(11, blocks=17, batch_size=4 * world_size, seed=1)
-    ranks = [
-        batches(11, blocks=17, batch_size=4, seed=1, rank=r, world_size=world_size) for r in range(world_size)
-    ]
+    ranks = [batches(11, blocks=17, batch_size=4, seed=1, rank=r, world_size=world_size) for r in range(world_size)]
     assert [flat(parts) for parts in zip(*ranks, strict=True)] == whole
 
 
@@ -54,18 +52,14 @@ def test_starting_late_is_skipping(start):
     assert batches(9, **options, start_batch=start) == batches(start + 9, **options)[start:]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"blocks": 0}, {"batch_size": 0}, {"seed": -1}, {"rank": 1}, {"start_batch": -1}]
-)
+@pytest.mark.parametrize("wrong", [{"blocks": 0}, {"batch_size": 0}, {"seed": -1}, {"rank": 1}, {"start_batch": -1}])
 def test_an_impossible_stream_is_refused(wrong):
     with pytest.raises(ValueError, match="no stream"):
         BlockStream(**{"blocks": 3, "batch_size": 2, **wrong})
 
 
 def test_held_out_blocks_are_spread_evenly_and_in_order():
-    assert held_out_batches(5, 256, 2) == [
-        [(EVALUATION_EPOCH, i) for i in part] for part in ([0, 1], [2, 3], [4])
-    ]
+    assert held_out_batches(5, 256, 2) == [[(EVALUATION_EPOCH, i) for i in part] for part in ([0, 1], [2, 3], [4])]
     indices = [index for _, index in flat(held_out_batches(1000, 8, 3))]
     assert indices == [0, 125, 250, 375, 500, 625, 750, 875]
 
@@ -107,9 +101,7 @@ def test_batches_do_not_depend_on_workers(tmp_path, loader):
     helped = first(getattr(make(tmp_path, num_workers=2), loader)(), 12)
     assert len(alone) == len(helped)
     assert all(
-        torch.equal(a, b)
-        for one, other in zip(alone, helped, strict=True)
-        for a, b in zip(one, other, strict=True)
+        torch.equal(a, b) for one, other in zip(alone, helped, strict=True) for a, b in zip(one, other, strict=True)
     )
 
 
@@ -127,9 +119,7 @@ def test_validation_reads_the_same_blocks_each_time_and_keeps_the_rest(tmp_path)
     for _ in range(2):
         read = list(data.val_dataloader())
         assert [len(batch.index_B) for batch in read] == [4, 4, 2]
-        assert torch.cat([batch.index_B for batch in read]).tolist() == [
-            place * count // 10 for place in range(10)
-        ]
+        assert torch.cat([batch.index_B for batch in read]).tolist() == [place * count // 10 for place in range(10)]
         assert all((batch.epoch_B == EVALUATION_EPOCH).all() for batch in read)
     assert torch.cat([batch.index_B for batch in data.test_dataloader()]).tolist() == list(range(count))
 

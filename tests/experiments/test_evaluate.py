@@ -60,9 +60,12 @@ def test_ties_count_half():
 def test_a_probe_finds_what_the_features_show():
     """Texts of one of two letters: the features of a random encoder tell them apart; random labels it cannot learn."""
     draw = np.random.default_rng(0)
-    texts = [[5 + int(kind)] * int(length) for kind, length in zip(draw.integers(0, 2, 300), draw.integers(1, 9, 300))]
+    texts = [
+        [5 + int(kind)] * int(length)
+        for kind, length in zip(draw.integers(0, 2, 300), draw.integers(1, 9, 300), strict=True)
+    ]
     honest = [EncodedText(text, "ab"[text[0] - 5]) for text in texts]
-    random = [EncodedText(text, "ab"[label]) for text, label in zip(texts, draw.integers(0, 2, 300))]
+    random = [EncodedText(text, "ab"[label]) for text, label in zip(texts, draw.integers(0, 2, 300), strict=True)]
     objective = build(MLM)
     result = linear_probe(objective, EncodedProbe("t", "sequence", honest[:200], honest[200:]))
     assert result["accuracy"] == result["f1"] == 1.0

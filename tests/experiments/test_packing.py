@@ -73,10 +73,7 @@ def test_characters_per_token_is_that_of_regular_tokens_in_training(tiny_corpus,
 def test_blocks_do_not_depend_on_the_chunks(tiny_corpus, tmp_path, monkeypatch, chunk):
     whole = pack(tiny_corpus, TokenizerConfig("bpe", 300), T, tmp_path / "whole")
     monkeypatch.setattr(token_stream, "CHUNK", chunk)
-    assert (
-        pack(tiny_corpus, TokenizerConfig("bpe", 300), T, tmp_path / "chunks").fingerprint
-        == whole.fingerprint
-    )
+    assert pack(tiny_corpus, TokenizerConfig("bpe", 300), T, tmp_path / "chunks").fingerprint == whole.fingerprint
 
 
 @pytest.mark.parametrize("limit", [7, 50])
@@ -121,10 +118,7 @@ def test_packed_once_it_is_opened_and_anything_else_is_packed_anew(tiny_corpus, 
 def test_a_tokenizer_file_counts_by_its_contents(tiny_corpus, tmp_path):
     for name in ("a.json", "b.json"):
         Tokenizer.train("bpe", 300 if name == "a.json" else 310, tiny_corpus.texts()).save(tmp_path / name)
-    keys = [
-        packing.packing_key(tiny_corpus, TokenizerConfig(str(tmp_path / name)), T)
-        for name in ("a.json", "b.json")
-    ]
+    keys = [packing.packing_key(tiny_corpus, TokenizerConfig(str(tmp_path / name)), T) for name in ("a.json", "b.json")]
     (tmp_path / "b.json").write_bytes((tmp_path / "a.json").read_bytes())
     assert keys[0] != keys[1]
     assert packing.packing_key(tiny_corpus, TokenizerConfig(str(tmp_path / "b.json")), T) == keys[0]
@@ -190,9 +184,7 @@ def test_too_little_text_is_refused_and_leaves_nothing(tmp_path, corpus, block_l
 
 def test_a_root_that_cannot_be_written_is_named(tiny_corpus, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(
-        ValueError, match=r"cannot write packed data below .*file/data: .*; choose another data root"
-    ):
+    with pytest.raises(ValueError, match=r"cannot write packed data below .*file/data: .*; choose another data root"):
         pack(tiny_corpus, TokenizerConfig(), T, tmp_path / "file" / "data")
 
 

@@ -68,8 +68,10 @@ def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
     original = Checkpoints.on_train_batch_end
 
     def stop_on_the_way(self, trainer, objective, *rest):
-        if stops and trainer.global_step == stops[0] and rest[-1] % trainer.accumulate_grad_batches == (
-            trainer.accumulate_grad_batches - 1
+        if (
+            stops
+            and trainer.global_step == stops[0]
+            and rest[-1] % trainer.accumulate_grad_batches == (trainer.accumulate_grad_batches - 1)
         ):
             stops.pop(0)
             self.stop(signal.SIGTERM)
@@ -85,7 +87,9 @@ def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
 
 def test_killed_at_any_moment_and_resumed_equals_uninterrupted(text, tmp_path):
     """kill -9 at three moments: between checkpoints, so rows past the last one are there to be dropped."""
-    config = run_config(text, "MLM", **{"model.init_args.budget.tokens": 60 * 64, "model.init_args.encoder.dropout": 0.1})
+    config = run_config(
+        text, "MLM", **{"model.init_args.budget.tokens": 60 * 64, "model.init_args.encoder.dropout": 0.1}
+    )
     ObjectiveCLI(fit_arguments(config, tmp_path / "whole"))
     arguments = fit_arguments(config, tmp_path / "parts")
     for step in (7, 24, 41):
@@ -149,7 +153,13 @@ def test_what_a_run_leaves(text, tmp_path):
     assert set(store.read_json(run / store.PAIRING)) == {"encoder", "tokenizer", "data", "world_size"}
     rows = store.read_metrics(run)
     quantities = {row.quantity for row in rows}
-    assert {"train/nats", "held_out/nats", "held_out/nats@0.15", "held_out/nats@0.5", "scrambled/accuracy"} <= quantities
+    assert {
+        "train/nats",
+        "held_out/nats",
+        "held_out/nats@0.15",
+        "held_out/nats@0.5",
+        "scrambled/accuracy",
+    } <= quantities
     last = [row for row in rows if row.step == 30]
     assert {row.tokens for row in last} == {30 * 64}
     assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/supervised"}

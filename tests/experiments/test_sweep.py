@@ -17,7 +17,12 @@ pytestmark = pytest.mark.slow
 
 
 def grid_file(path, text, arms, **overrides):
-    content = {"title": "Test grid", "base": run_config(text, **overrides), "axes": {"arm": arms}, "seeds": [1]}
+    content = {
+        "title": "Test grid",
+        "base": run_config(text, **overrides),
+        "axes": {"arm": arms},
+        "seeds": [1],
+    }
     path.write_text(yaml.safe_dump(content))
     return path
 
@@ -76,7 +81,17 @@ def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
     long = 1200 * 64
     arms = {"long": {"model.init_args.budget.tokens": long}, "short": {"model.class_path": "objectives.CLM"}}
     grid = grid_file(tmp_path / "grid.yaml", text, arms, checkpoint_every_steps=20)
-    command = [sys.executable, "-m", "experiments.cli", "sweep", str(grid), "--results", str(tmp_path), "--workers", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.cli",
+        "sweep",
+        str(grid),
+        "--results",
+        str(tmp_path),
+        "--workers",
+        "1",
+    ]
     directory = tmp_path / "grid"
 
     def status():

@@ -66,9 +66,7 @@ def test_wordpiece_gives_every_text_back_but_for_white_space_and_unknown_words(t
     wordpiece = tokenizers["wordpiece"]
     texts = [*KingJames().documents("validation"), ODD]
     for text, ids in zip(texts, wordpiece.encode_batch(texts), strict=True):
-        words = [
-            word if word.isascii() or "’" in word else "[UNK]" for word in re.split(r"\s+", text.strip())
-        ]
+        words = [word if word.isascii() or "’" in word else "[UNK]" for word in re.split(r"\s+", text.strip())]
         decoded = wordpiece.decode(ids).split(" ")
         assert len(decoded) == len(words)
         assert all(word in (given, "[UNK]") for word, given in zip(decoded, words, strict=True))

@@ -42,7 +42,7 @@ def test_rates_are_what_they_say(rate, mix):
 
 
 def test_random_tokens_are_uniform_over_the_regular_ids():
-    tokens, (inputs, selected) = corrupt(Corruption(1.0, 0, 1, 0), blocks=800)
+    _, (inputs, selected) = corrupt(Corruption(1.0, 0, 1, 0), blocks=800)
     counts = torch.bincount(inputs[selected], minlength=VOCABULARY.size)
     assert counts[list(VOCABULARY.specials)].sum() == 0
     regular = [i for i in range(VOCABULARY.size) if i not in VOCABULARY.specials]

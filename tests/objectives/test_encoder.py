@@ -11,6 +11,7 @@ from objectives import CLM, Encoder, EncoderConfig
 from objectives.flops import body_flops, head_flops
 from tests.objectives.conftest import VOCABULARY, build, enlarge, make_batch
 
+
 def encoder(**changes):
     config = EncoderConfig(**{"width": 16, "depth": 2, "heads": 2, "max_length": 40, **changes})
     model = Encoder(config, 30, seed=0).eval()
@@ -77,7 +78,9 @@ def test_too_long_for_the_encoder_is_refused():
         encoder()(torch.zeros(1, 41, dtype=torch.long), "causal")
 
 
-@pytest.mark.parametrize("change", [{"width": 15}, {"heads": 3}, {"depth": 0}, {"dropout": 1.0}, {"width": 18, "heads": 6}])
+@pytest.mark.parametrize(
+    "change", [{"width": 15}, {"heads": 3}, {"depth": 0}, {"dropout": 1.0}, {"width": 18, "heads": 6}]
+)
 def test_impossible_geometry_is_refused(change):
     with pytest.raises(ValueError):
         encoder(**change)
@@ -112,5 +115,8 @@ def test_ledger_flops_follow_the_formula():
     batch = make_batch(blocks=4, length=32)
     objective.training_step(batch, 0)
     totals = objective.ledger.compute()
-    body, head = body_flops(objective.encoder.config, 32), head_flops(objective.encoder.config, VOCABULARY.size)
+    body, head = (
+        body_flops(objective.encoder.config, 32),
+        head_flops(objective.encoder.config, VOCABULARY.size),
+    )
     assert totals["flops"] == 3 * (totals["tokens"] * body + totals["supervised"] * head)

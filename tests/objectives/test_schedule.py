@@ -26,7 +26,9 @@ def test_cosine_and_constant():
     assert constant.rate(5, 100) == constant.rate(99, 100) == 1.0
 
 
-@pytest.mark.parametrize("change", [{"decay": "step"}, {"learning_rate": 0}, {"final_fraction": 2}, {"gradient_clip": -1}])
+@pytest.mark.parametrize(
+    "change", [{"decay": "step"}, {"learning_rate": 0}, {"final_fraction": 2}, {"gradient_clip": -1}]
+)
 def test_bad_schedules_are_refused(change):
     with pytest.raises(ValueError):
         OptimizerConfig(**change)
@@ -42,9 +44,7 @@ def test_bad_budgets_are_refused(budget):
 def test_a_flops_budget_is_spent_by_its_tokens(cls):
     objective = build(cls, budget=Budget(flops=1e9))
     tokens = objective.budget_tokens(32)
-    spent = training_flops(
-        objective.encoder.config, VOCABULARY.size, 32, tokens, tokens * objective.nominal_density
-    )
+    spent = training_flops(objective.encoder.config, VOCABULARY.size, 32, tokens, tokens * objective.nominal_density)
     per_token = spent / tokens
     assert 1e9 <= spent < 1e9 + per_token
 

@@ -78,9 +78,7 @@ def test_accumulated_gradient_is_that_of_one_batch(cls, reduction):
     whole = gradient(objective, step(objective, batch))
     parts = [slice(start, start + 8) for start in range(0, 32, 8)]
     # Lightning divides the loss of each micro-batch by their number.
-    accumulated = sum(
-        gradient(objective, step(objective, part(batch, rows), accumulate=4) / 4) for rows in parts
-    )
+    accumulated = sum(gradient(objective, step(objective, part(batch, rows), accumulate=4) / 4) for rows in parts)
     torch.testing.assert_close(accumulated, whole, rtol=1e-5, atol=1e-6 * whole.abs().max().item())
     # The mean of micro-batch means, which it replaces, is off by far more for sparse targets.
     if cls is MLM and reduction == "mean":
