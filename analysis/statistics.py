@@ -24,7 +24,7 @@ class Interval:
 
     @property
     def silent(self) -> str:
-        """Why the interval says nothing: one seed, or no width, as scores on a few hundred items may agree by chance."""
+        """Why the interval says nothing: one seed, or no width (scores on a few hundred items agree by chance)."""
         if self.low is None or self.high is None:
             return "one seed, no interval"
         flat = self.high - self.low <= 1e-9 * max(1.0, abs(self.mean))

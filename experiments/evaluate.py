@@ -91,5 +91,6 @@ class Evaluation:
         with evaluating(objective), torch.inference_mode():
             for batch in self.data.val_dataloader():
                 batch = Batch(*(part.to(objective.device) for part in batch))
-                objective.ask(views(batch.tokens_BT, evaluation_key(batch.index_B)), batch, metric)
+                for view in views(batch.tokens_BT, evaluation_key(batch.index_B)):
+                    metric.update(objective.answer(view, batch.tokens_BT))
         return metric.compute()

@@ -167,6 +167,8 @@ def is_locked(run: Path) -> bool:
         lock.acquire(timeout=0)
     except Timeout:
         return True
+    except PermissionError:  # a directory one may only read: nobody works there on our behalf
+        return False
     lock.release()
     return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -39,21 +40,26 @@ def token_stream(documents: Iterable[str], tokenizer: Tokenizer, dtype: np.dtype
     opening, closing = [tokenizer.roles["cls"]], [tokenizer.roles["sep"]]
     special = np.zeros(tokenizer.size, bool)
     special[list(tokenizer.specials)] = True
-    for pieces in _chunks(itertools.chain.from_iterable(map(_cut, documents))):
-        encoded = tokenizer.encode_batch([piece.text for piece in pieces])
-        count = sum(map(len, encoded)) + sum(piece.opens + piece.closes for piece in pieces)
-        parts = (
-            part
-            for piece, ids in zip(pieces, encoded, strict=True)
-            for part in (opening if piece.opens else (), ids, closing if piece.closes else ())
-        )
-        tokens = np.fromiter(itertools.chain.from_iterable(parts), dtype, count)
-        yield Chunk(
-            tokens,
-            documents=sum(piece.opens for piece in pieces),
-            characters=sum(len(piece.text) for piece in pieces),
-            specials=int(special[tokens].sum()),
-        )
+    chunks = _chunks(itertools.chain.from_iterable(map(_cut, documents)))
+    # The next chunk is read and begun before the last one is copied: Python and the tokenizer work side by side.
+    with ThreadPoolExecutor(1) as encoder:
+        begun = ((pieces, encoder.submit(tokenizer.encode_batch, [p.text for p in pieces])) for pieces in chunks)
+        for current, _ in itertools.pairwise(itertools.chain(begun, [None])):
+            assert current is not None
+            pieces, encoded = current[0], current[1].result()
+            count = sum(map(len, encoded)) + sum(piece.opens + piece.closes for piece in pieces)
+            parts = (
+                part
+                for piece, ids in zip(pieces, encoded, strict=True)
+                for part in (opening if piece.opens else (), ids, closing if piece.closes else ())
+            )
+            tokens = np.fromiter(itertools.chain.from_iterable(parts), dtype, count)
+            yield Chunk(
+                tokens,
+                documents=sum(piece.opens for piece in pieces),
+                characters=sum(len(piece.text) for piece in pieces),
+                specials=int(special[tokens].sum()),
+            )
 
 
 def _cut(document: str) -> Iterator[_Piece]:

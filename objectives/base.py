@@ -53,6 +53,18 @@ class View(NamedTuple):
     """Weight of this view's targets in the loss."""
 
 
+class Answers(NamedTuple):
+    """A model's answers to the N asked positions of a view, in the order of the view."""
+
+    asked_BT: Tensor
+    nats_N: Tensor
+    """−log p of the target, float64."""
+    correct_N: Tensor
+    """True where the most probable token is the target."""
+    special_N: Tensor
+    """True where the target is a special token."""
+
+
 class Objective(pl.LightningModule, ABC):
     """A training objective over the shared encoder; a subclass says `views` and `nominal_density`.
 
@@ -170,7 +182,8 @@ class Objective(pl.LightningModule, ABC):
         return self.budget.in_tokens(self.flops(length, 1, self.nominal_density))
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self.ask(self.views(batch.tokens_BT, evaluation_key(batch.index_B)), batch, self.held_out)
+        for view in self.views(batch.tokens_BT, evaluation_key(batch.index_B)):
+            self.held_out.update(self.answer(view, batch.tokens_BT))
 
     test_step = validation_step
 
@@ -180,13 +193,13 @@ class Objective(pl.LightningModule, ABC):
 
     on_test_epoch_end = on_validation_epoch_end
 
-    def ask(self, views: tuple[View, ...], batch: Batch, metric: NegativeLogLikelihood) -> None:
-        """Add the model's answers to `views` of a batch to `metric`."""
-        for view in views:
-            asked_BT = view.targets_BT != IGNORE
-            targets_N = view.targets_BT[asked_BT]
-            logits_NV = self.encoder.decode(self.encoder.head(self.encode(view, batch.tokens_BT)[asked_BT]))
-            metric.update(logits_NV, targets_N, self.vocabulary.is_special(targets_N), batch.tokens_BT.numel())
+    def answer(self, view: View, tokens_BT: Tensor) -> Answers:
+        """What the model says to a view of clean `tokens_BT`, at the asked positions."""
+        asked_BT = view.targets_BT != IGNORE
+        targets_N = view.targets_BT[asked_BT]
+        logits_NV = self.encoder.decode(self.encoder.head(self.encode(view, tokens_BT)[asked_BT])).float()
+        nats_N = -logits_NV.log_softmax(-1).gather(1, targets_N[:, None]).squeeze(1).double()
+        return Answers(asked_BT, nats_N, logits_NV.argmax(-1) == targets_N, self.vocabulary.is_special(targets_N))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer.build(self)

@@ -5,9 +5,15 @@ B blocks, T positions.
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 from torchmetrics import Metric
+
+if TYPE_CHECKING:
+    from objectives.base import Answers
 
 
 class Ledger(Metric):
@@ -87,14 +93,13 @@ class NegativeLogLikelihood(Metric):
         for name in ("nats", "targets", "regular", "correct", "tokens"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, logits_NV: Tensor, targets_N: Tensor, special_N: Tensor, tokens: int) -> None:
-        """Add N asked positions out of `tokens` read; special_N is True where the target is a special token."""
-        log_probability_N = logits_NV.float().log_softmax(-1).gather(1, targets_N[:, None]).squeeze(1)
-        self.nats -= log_probability_N.double().sum()
-        self.targets += targets_N.numel()
-        self.regular += (~special_N).sum()
-        self.correct += (logits_NV.argmax(-1) == targets_N).sum()
-        self.tokens += tokens
+    def update(self, answers: Answers) -> None:
+        """Add the answers to one view of a batch."""
+        self.nats += answers.nats_N.sum()
+        self.targets += answers.nats_N.numel()
+        self.regular += (~answers.special_N).sum()
+        self.correct += answers.correct_N.sum()
+        self.tokens += answers.asked_BT.numel()
 
     def compute(self) -> dict[str, float]:
         """nats, accuracy, bits_per_character and density; nan where nothing was asked."""
@@ -103,10 +108,8 @@ class NegativeLogLikelihood(Metric):
         )
         characters = regular * self.characters_per_token
         return {
-            "nats": nats / targets if targets else float("nan"),
-            "accuracy": correct / targets if targets else float("nan"),
-            "bits_per_character": nats / torch.log(torch.tensor(2.0, dtype=torch.float64)).item() / characters
-            if characters
-            else float("nan"),
-            "density": targets / tokens if tokens else float("nan"),
+            "nats": nats / targets if targets else math.nan,
+            "accuracy": correct / targets if targets else math.nan,
+            "bits_per_character": nats / math.log(2) / characters if characters else math.nan,
+            "density": targets / tokens if tokens else math.nan,
         }

@@ -5,10 +5,11 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, MLM, Budget, OptimizerConfig, Vocabulary
+from objectives import CLM, IGNORE, MLM, Budget, OptimizerConfig, Vocabulary, evaluation_key
+from objectives.base import Answers
 from objectives.flops import training_flops
 from objectives.ledger import Ledger, NegativeLogLikelihood
-from tests.objectives.conftest import VOCABULARY, build
+from tests.objectives.conftest import VOCABULARY, build, make_batch
 
 
 def test_learning_rate_rises_then_falls():
@@ -98,28 +99,47 @@ def test_ledger_does_not_stall_at_two_to_the_24():
     assert again.compute() == ledger.compute()
 
 
+def answers(nats, correct, special, read):
+    flags = [torch.tensor(values, dtype=torch.bool) for values in (correct, special)]
+    return Answers(torch.zeros(1, read, dtype=torch.bool), torch.tensor(nats).double(), *flags)
+
+
 def test_nll_metric_by_hand():
     metric = NegativeLogLikelihood(characters_per_token=4.0)
-    logits = torch.log(torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8], [0.2, 0.6, 0.2]]))
-    targets = torch.tensor([0, 2, 0])
-    metric.update(logits[:2], targets[:2], torch.tensor([False, True]), tokens=5)
-    metric.update(logits[2:], targets[2:], torch.tensor([False]), tokens=5)
-    nats = -math.log(0.5) - math.log(0.8) - math.log(0.2)
+    metric.update(answers([1.0, 2.0], [True, True], [False, True], read=5))
+    metric.update(answers([4.5], [False], [False], read=5))
     assert metric.compute() == pytest.approx(
-        {
-            "nats": nats / 3,
-            "accuracy": 2 / 3,
-            "bits_per_character": nats / math.log(2) / 8,
-            "density": 0.3,
-        }
+        {"nats": 2.5, "accuracy": 2 / 3, "bits_per_character": 7.5 / math.log(2) / 8, "density": 0.3}
     )
 
 
-def test_nll_metric_is_finite_where_softmax_underflows():
-    metric = NegativeLogLikelihood(1.0)
-    metric.update(torch.tensor([[0.0, 200.0]]), torch.tensor([0]), torch.tensor([False]), tokens=1)
-    assert metric.compute()["nats"] == pytest.approx(200.0)
+def test_answers_are_log_probabilities_and_hits():
+    objective = build(CLM)
+    batch = make_batch(blocks=2)
+    (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
+    with torch.no_grad():
+        given = objective.answer(view, batch.tokens_BT)
+        logits = objective.encoder.decode(objective.encoder.head(objective.encode(view, batch.tokens_BT)))
+    asked = view.targets_BT != IGNORE
+    assert torch.equal(given.asked_BT, asked)
+    expected = torch.nn.functional.cross_entropy(logits[asked], view.targets_BT[asked], reduction="none")
+    torch.testing.assert_close(given.nats_N, expected.double(), rtol=1e-5, atol=1e-5)
+    assert torch.equal(given.correct_N, logits[asked].argmax(-1) == view.targets_BT[asked])
+    assert given.special_N.sum() == 4  # in each block an unknown token, and the end of the first document
+
+
+def test_answers_are_finite_where_softmax_underflows():
+    objective = build(CLM)
+    with torch.no_grad():
+        objective.encoder.decoder_bias[5] = 500.0
+    batch = make_batch(blocks=1)
+    (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
+    with torch.no_grad():
+        nats = objective.answer(view, batch.tokens_BT).nats_N
+    assert nats.isfinite().all() and nats.max() > 300
 
 
 def test_nothing_asked_is_nan_and_no_crash():
-    assert math.isnan(NegativeLogLikelihood(1.0).compute()["nats"])
+    metric = NegativeLogLikelihood(1.0)
+    metric.update(answers([], [], [], read=4))
+    assert math.isnan(metric.compute()["nats"]) and metric.compute()["density"] == 0
