@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     except Interrupted as interrupted:
         print(f"interrupted: {interrupted}", file=sys.stderr)
         return 130
-    if cli.subcommand == "fit":
+    if cli.subcommand == "fit" and cli.trainer.is_global_zero:
         print(cli.run_directory)
     return 0
 

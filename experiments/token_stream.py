@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
+from tokenizers import Encoding
 
 from experiments.tokenizer import Tokenizer
 
@@ -37,29 +38,36 @@ class _Piece(NamedTuple):
 
 def token_stream(documents: Iterable[str], tokenizer: Tokenizer, dtype: np.dtype) -> Iterator[Chunk]:
     """The documents, each as [CLS] tokens [SEP], as arrays of ids that follow each other."""
-    opening, closing = [tokenizer.roles["cls"]], [tokenizer.roles["sep"]]
-    special = np.zeros(tokenizer.size, bool)
-    special[list(tokenizer.specials)] = True
     chunks = _chunks(itertools.chain.from_iterable(map(_cut, documents)))
     # The next chunk is read and begun before the last one is copied: Python and the tokenizer work side by side.
     with ThreadPoolExecutor(1) as encoder:
-        begun = ((pieces, encoder.submit(tokenizer.encode_batch, [p.text for p in pieces])) for pieces in chunks)
+        begun = ((pieces, encoder.submit(tokenizer.encodings, [p.text for p in pieces])) for pieces in chunks)
         for current, _ in itertools.pairwise(itertools.chain(begun, [None])):
             assert current is not None
-            pieces, encoded = current[0], current[1].result()
-            count = sum(map(len, encoded)) + sum(piece.opens + piece.closes for piece in pieces)
-            parts = (
-                part
-                for piece, ids in zip(pieces, encoded, strict=True)
-                for part in (opening if piece.opens else (), ids, closing if piece.closes else ())
-            )
-            tokens = np.fromiter(itertools.chain.from_iterable(parts), dtype, count)
-            yield Chunk(
-                tokens,
-                documents=sum(piece.opens for piece in pieces),
-                characters=sum(len(piece.text) for piece in pieces),
-                specials=int(special[tokens].sum()),
-            )
+            pieces, encodings = current[0], current[1].result()
+            yield _joined(pieces, encodings, tokenizer, dtype)
+
+
+def _joined(pieces: list[_Piece], encodings: list[Encoding], tokenizer: Tokenizer, dtype: np.dtype) -> Chunk:
+    lengths = np.array([len(encoding) for encoding in encodings])
+    ids = np.fromiter(itertools.chain.from_iterable(e.ids for e in encodings), dtype, lengths.sum())
+    tokenizer.strip_reserved(ids)
+    opens = np.array([piece.opens for piece in pieces])
+    closes = np.array([piece.closes for piece in pieces])
+    ends = np.cumsum(lengths + opens + closes)
+    tokens = np.empty(ends[-1], dtype)
+    plain = np.ones(len(tokens), bool)
+    for places, role in (((ends - lengths - opens - closes)[opens], "cls"), ((ends - 1)[closes], "sep")):
+        tokens[places] = tokenizer.roles[role]
+        plain[places] = False
+    tokens[plain] = ids
+    unknown = np.count_nonzero(ids == tokenizer.roles["unknown"])
+    return Chunk(
+        tokens,
+        documents=int(opens.sum()),
+        characters=sum(len(piece.text) for piece in pieces),
+        specials=int(len(tokens) - len(ids) + unknown),
+    )
 
 
 def _cut(document: str) -> Iterator[_Piece]:

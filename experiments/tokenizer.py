@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from experiments.tokenizer_training import KINDS, SPECIALS, train_backend
@@ -132,8 +134,20 @@ class Tokenizer:
 
     def encode_batch(self, texts: list[str]) -> list[list[int]]:
         """Ids of each text, without special tokens around them (see `wrap`)."""
-        encodings = self.backend.encode_batch_fast(texts, add_special_tokens=False)
-        return [self._without_reserved(encoding.ids) for encoding in encodings]
+        return [self._without_reserved(encoding.ids) for encoding in self.encodings(texts)]
+
+    def encodings(self, texts: list[str]) -> list[Encoding]:
+        """What the backend makes of each text, without offsets; the ids still need `strip_reserved`."""
+        return self.backend.encode_batch_fast(texts, add_special_tokens=False)
+
+    def strip_reserved(self, ids: np.ndarray) -> None:
+        """Puts [UNK] in place of special ids, in the array itself.
+
+        Some tokenizers find "[MASK]" in their ordinary vocabulary; text must not forge a document's edge or a mask.
+        """
+        reserved = np.zeros(self.size, bool)
+        reserved[list(self._reserved)] = True
+        ids[reserved[ids]] = self.roles["unknown"]
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Ids of a text, and for each the characters [start, end) that it stands for."""
@@ -149,8 +163,7 @@ class Tokenizer:
         return self.backend.decode([int(number) for number in ids], skip_special_tokens=skip_specials)
 
     def _without_reserved(self, ids: list[int]) -> list[int]:
-        # Some tokenizers find "[MASK]" in their ordinary vocabulary; text must not forge a document's edge or
-        # a mask.
+        # As strip_reserved does.
         if self._reserved.isdisjoint(ids):
             return ids
         return [self.roles["unknown"] if number in self._reserved else number for number in ids]

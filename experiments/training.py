@@ -7,7 +7,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -48,6 +48,19 @@ TRAINER_DEFAULTS = {
 # Lightning's advice and its list of absent devices; warnings stay.
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
 warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
+
+
+RESERVED = {
+    "max_steps": "model.init_args.budget",
+    "max_epochs": "model.init_args.budget",
+    "max_time": "model.init_args.budget",
+    "limit_train_batches": "model.init_args.budget",
+    "overfit_batches": "a smaller corpus",
+    "fast_dev_run": "a small model.init_args.budget",
+    "gradient_clip_val": "model.init_args.optimizer.gradient_clip",
+    "use_distributed_sampler": "nothing: each rank reads its part of the stream",
+}
+"""Settings of the Trainer that would end a run, or change its gradients, behind the back of its budget and hash."""
 
 
 class Interrupted(Exception):
@@ -127,6 +140,11 @@ class ObjectiveCLI(LightningCLI):
         self.settings = self.config[self.subcommand]
         if isinstance(self.settings.seed_everything, bool):
             raise ValueError("seed_everything must be a number: true would mean seed 0 and false no seed at all")
+        for setting, instead in RESERVED.items():
+            if (value := self.settings.trainer[setting]) != self._parser(self.subcommand).get_default(
+                f"trainer.{setting}"
+            ):
+                raise ValueError(f"trainer.{setting} is {value}, but has to be left alone here; use {instead}")
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def instantiate_classes(self) -> None:
@@ -174,7 +192,9 @@ class ObjectiveCLI(LightningCLI):
         """Train a run from where it stands to the end of its budget."""
         run = self.run_directory
         try:
-            with FileLock(run / store.LOCK, timeout=0), asked_to_stop(self.stop):
+            # One rank stands for all.
+            lock = FileLock(run / store.LOCK, timeout=0) if self.trainer.is_global_zero else nullcontext()
+            with lock, asked_to_stop(self.stop):
                 self._fit_locked(model, datamodule, run)
         except Timeout:
             raise ValueError(f"another process is working on {run}; wait for it, or stop it") from None

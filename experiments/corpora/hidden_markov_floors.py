@@ -86,7 +86,7 @@ def mlm_floor(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, cor
     # The asked position: p(x | all others), then the channel given that it is selected.
     true_prior_BL = (context_BLS * emits_VS[true_BL.clamp(min=0)]).sum(-1)
     shown_prior_BL = (context_BLS * emits_shown_BLS).sum(-1)
-    channel_BL = corruption.keep * (true_BL == shown_BL) + noise
+    channel_BL = corruption.keep * (true_BL == shown_BL).double() + noise
     normaliser_BL = corruption.keep * shown_prior_BL + noise
     channel_BL[masked_BL] = normaliser_BL[masked_BL] = corruption.mask
     nats_BL = -(true_prior_BL.log() + channel_BL.log() - normaliser_BL.log())

@@ -37,6 +37,7 @@ CASES = {
     "heads that do not divide the width": ({"model.init_args.encoder.heads": 3}, ["heads"]),
     "seed that is no number": ({"seed_everything": True}, ["seed", "True"]),
     "no budget": ({"model.init_args.budget.tokens": None}, ["budget"]),
+    "steps instead of a budget": ({"trainer.max_steps": 5}, ["trainer.max_steps", "budget"]),
     "wrong type": ({"model.init_args.encoder.width": "wide"}, ["width", "wide"]),
 }
 

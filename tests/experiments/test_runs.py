@@ -247,3 +247,20 @@ def test_validate_and_test_measure_a_snapshot(text, tmp_path, capsys):
     assert measured["validate"]["held_out/nats"] == pytest.approx(recorded["held_out/nats"], rel=1e-5)
     for name in ("scrambled/accuracy", "held_out/nats@0.5"):
         assert measured["test"][name] == pytest.approx(recorded[name], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_two_ranks_train_as_one(text, tmp_path):
+    """Two gloo ranks of 4 blocks read and learn what one of 8 does, and are counted as one run."""
+    one = run_config(text, **{"data.batch_size": 8})
+    ObjectiveCLI(fit_arguments(one, tmp_path / "one"))
+    two = run_config(text, trainer={"accelerator": "cpu", "devices": 2, "strategy": "ddp"})
+    (tmp_path / "two.yaml").write_text(yaml.safe_dump(two))
+    command = [sys.executable, "-m", "experiments.cli", "fit", "--config", str(tmp_path / "two.yaml")]
+    subprocess.run([*command, "--results", str(tmp_path / "two")], check=True, stderr=subprocess.DEVNULL)
+    last = [{row.quantity: row for row in store.read_metrics(only_run(tmp_path / name))} for name in ("one", "two")]
+    for quantity in ("ledger/selected", "ledger/corrupted", "ledger/supervised"):
+        assert last[0][quantity]._replace(seconds=0.0) == last[1][quantity]._replace(seconds=0.0)
+    for quantity in ("held_out/nats", "held_out/nats@0.5", "scrambled/accuracy"):
+        assert last[0][quantity].value == pytest.approx(last[1][quantity].value, rel=1e-3), quantity
+    assert store.read_json(only_run(tmp_path / "two") / store.PAIRING)["world_size"] == 2
