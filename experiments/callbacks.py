@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +28,8 @@ class StopRequest:
     def __init__(self) -> None:
         self.signal: int | None = None
 
-    def __call__(self, signal_number: int, frame: object = None) -> None:
+    def ask(self, signal_number: int, frame: object = None) -> None:
+        """The signal handler."""
         self.signal = signal_number
 
 
@@ -83,6 +86,11 @@ class Checkpoints(pl.Callback):
     def __init__(self, directory: Path, every_steps: int, stop: StopRequest) -> None:
         self.directory, self.every_steps, self.stop = directory, every_steps, stop
         self.restored: dict[str, Any] | None = None
+
+    def on_train_start(self, trainer: pl.Trainer, objective: Any) -> None:
+        # Lightning has put its own handler before ours by now, and would leave in the middle of a step.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self.stop.ask)
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         # As late as this, because Lightning and the loaders draw numbers while they set up.

@@ -13,7 +13,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from experiments.data import TextData
+from experiments.data import BlockData
 from objectives import Objective
 
 PACKAGES = (
@@ -44,12 +44,11 @@ def describe(trainer: pl.Trainer, seed: int) -> dict[str, Any]:
     }
 
 
-def pairing(objective: Objective, data: TextData, trainer: pl.Trainer) -> dict[str, Any]:
+def pairing(objective: Objective, data: BlockData, trainer: pl.Trainer) -> dict[str, Any]:
     """Hashes of the initial encoder, the tokenizer and the packed data, and the number of ranks."""
     return {
         "encoder": objective.initial_hash,
-        "tokenizer": data.tokenizer.fingerprint,
-        "data": data.packed.fingerprint,
+        **data.fingerprints,
         "world_size": trainer.world_size,
     }
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from experiments.data import TextData
-from experiments.probes import encode_probe, linear_probe
-from experiments.scrambled import prefer_real, scrambled_pairs
+from experiments.data import BlockData
+from experiments.excess import Excess
+from experiments.probes import linear_probe
+from experiments.scrambled import prefer_real
 from objectives import MLM, Batch, Corruption, Key, Objective, View, evaluation_key
 from objectives.ledger import NegativeLogLikelihood
 from objectives.mlm import cloze
@@ -46,51 +47,60 @@ class Evaluation:
     Calling it gives quantity -> value, with the names of metrics.csv. It draws no random numbers.
     """
 
-    def __init__(self, data: TextData, config: EvaluationConfig) -> None:
+    def __init__(self, data: BlockData, config: EvaluationConfig) -> None:
         self.data, self.config = data, config
-        corpus, tokenizer = data.corpus, data.tokenizer
-        longest = data.block_length - 2
-        probes = corpus.probes() if config.probes else []
-        self.probes = [encode_probe(probe, tokenizer, longest) for probe in probes]
-        self.pairs = scrambled_pairs(
-            corpus.sentences() if config.scrambled_pairs else [],
-            corpus.language,
-            tokenizer,
-            config.scrambled_pairs,
-            min(config.longest_sentence, longest),
-        )
+        self.probes = data.probes() if config.probes else []
+        self.ceilings = data.ceilings() if config.probes else {}
+        count = config.scrambled_pairs
+        self.pairs = data.scrambled_pairs(count, config.longest_sentence) if count else []
 
     def __call__(self, objective: Objective) -> dict[str, float]:
-        return {f"held_out/{name}": v for name, v in self.own_loss(objective).items()} | self.common(objective)
+        return self.own_loss(objective) | self.common(objective)
+
+    def own_loss(self, objective: Objective) -> dict[str, float]:
+        """Loss on the held-out blocks, on the objective's own question."""
+        corruption = getattr(objective, "corruption", None)
+        measured = self._ask(objective, objective.views, corruption)
+        return {f"held_out/{name}": value for name, value in measured.items()}
 
     def common(self, objective: Objective) -> dict[str, float]:
         """What can be set beside other runs: losses at common mask rates, probes, real-versus-scrambled."""
-        values = {}
+        values = dict(self.ceilings)
         if isinstance(objective, MLM):
             for rate in self.config.mask_rates:
-                values[f"held_out/nats@{rate:g}"] = self.loss_at_rate(objective, rate)
+                measured = self.loss_at_rate(objective, rate)
+                kept = ("nats", "excess_nats", "excess_error")
+                values |= {f"held_out/{name}@{rate:g}": measured[name] for name in kept if name in measured}
         for probe in self.probes:
             values |= {f"probe/{probe.name}/{name}": v for name, v in linear_probe(objective, probe).items()}
         if self.pairs:
             values |= {f"scrambled/{name}": value for name, value in prefer_real(objective, self.pairs).items()}
         return values
 
-    def own_loss(self, objective: Objective) -> dict[str, float]:
-        """Loss on the held-out blocks, on the objective's own question."""
-        return self._ask(objective, objective.views)
-
-    def loss_at_rate(self, objective: Objective, rate: float) -> float:
-        """Nats per target of a masked model, at a mask rate and with a mix that may not be its own."""
+    def loss_at_rate(self, objective: Objective, rate: float) -> dict[str, float]:
+        """Loss of a masked model at a mask rate and with a mix that may not be its own."""
         corruption = replace(Corruption(), rate=rate)
-        return self._ask(objective, lambda tokens_BT, key: (cloze(tokens_BT, key, corruption, objective.vocabulary),))[
-            "nats"
-        ]
+        return self._ask(
+            objective,
+            lambda tokens_BT, key: (cloze(tokens_BT, key, corruption, objective.vocabulary),),
+            corruption,
+        )
 
-    def _ask(self, objective: Objective, views: Callable[[torch.Tensor, Key], tuple[View, ...]]) -> dict[str, float]:
+    def _ask(
+        self,
+        objective: Objective,
+        views: Callable[[torch.Tensor, Key], tuple[View, ...]],
+        corruption: Corruption | None,
+    ) -> dict[str, float]:
         metric = NegativeLogLikelihood(objective.vocabulary.characters_per_token).to(objective.device)
+        excess = Excess()
         with evaluating(objective), torch.inference_mode():
             for batch in self.data.val_dataloader():
                 batch = Batch(*(part.to(objective.device) for part in batch))
                 for view in views(batch.tokens_BT, evaluation_key(batch.index_B)):
-                    metric.update(objective.answer(view, batch.tokens_BT))
-        return metric.compute()
+                    answers = objective.answer(view, batch.tokens_BT)
+                    metric.update(answers)
+                    floor_BT = self.data.floor(view, batch.tokens_BT, corruption)
+                    if floor_BT is not None:
+                        excess.add(answers, floor_BT)
+        return metric.compute() | excess.compute()

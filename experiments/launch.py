@@ -117,7 +117,7 @@ def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
     with open(run / store.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
         from experiments.training import AlreadyDone, Interrupted, ObjectiveCLI
 
-        _stop_with_parent(lambda: ObjectiveCLI.stop(signal.SIGTERM))
+        _stop_with_parent(lambda: ObjectiveCLI.stop.ask(signal.SIGTERM))
         try:
             ObjectiveCLI(["fit", *arguments], imports)
         except AlreadyDone:

@@ -9,7 +9,6 @@ B texts, T positions, D width.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,41 +19,9 @@ from sklearn.metrics import accuracy_score, f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from experiments.corpora import Example, Probe
-from experiments.tokenizer import Tokenizer
+from experiments.encoded import EncodedProbe, EncodedText
 from objectives import Objective
 from objectives.scoring import evaluating, padded_batches
-
-
-@dataclass(frozen=True)
-class EncodedText:
-    """Ids of a text without special tokens, and its label: one for a sequence, one per id for tokens."""
-
-    ids: list[int]
-    label: str | tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class EncodedProbe:
-    """A probe task in token ids."""
-
-    name: str
-    level: str
-    train: list[EncodedText]
-    test: list[EncodedText]
-
-
-def encode_probe(probe: Probe, tokenizer: Tokenizer, longest: int) -> EncodedProbe:
-    """Tokenize a probe task. Texts are cut after `longest` tokens; a token's label is that of its first character."""
-
-    def encode(example: Example) -> EncodedText:
-        ids, offsets = tokenizer.encode_with_offsets(example.text)
-        if isinstance(example.label, str):
-            return EncodedText(ids[:longest], example.label)
-        return EncodedText(ids[:longest], tuple(example.label[start] for start, _ in offsets[:longest]))
-
-    train, test = ([encode(example) for example in part] for part in (probe.train, probe.test))
-    return EncodedProbe(probe.name, probe.level, [text for text in train if text.ids], [t for t in test if t.ids])
 
 
 def linear_probe(objective: Objective, probe: EncodedProbe) -> dict[str, float]:

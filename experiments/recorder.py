@@ -11,6 +11,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger
+from pytorch_lightning.utilities import rank_zero_only
 
 from experiments import store
 from objectives import Batch, Objective
@@ -37,6 +38,7 @@ class MetricsFile(Logger):
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
         """Nothing: the run's config.yaml has them all."""
 
+    @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Append every value that comes with its axes ("axis/tokens", ...); others have no place on a curve."""
         if all(f"axis/{axis}" in metrics for axis in store.AXES):

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
         cli = ObjectiveCLI(_by_bare_name(arguments), imports)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
     except AlreadyDone as done:
         print(f"{done} is done; nothing to do", file=sys.stderr)
@@ -42,7 +42,7 @@ def plain_reason(message: str) -> str:
     message = re.split(r"Given value( type)?:", message)[0]
     message = re.sub(r"\s*- Expected a <class 'NoneType'>", "", message)
     message = re.sub(
-        r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-",
+        r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-\s*",
         "",
         message,
         flags=re.S,

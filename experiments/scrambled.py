@@ -10,10 +10,9 @@ import math
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
+from experiments.encoded import Pair
 from experiments.tokenizer import Tokenizer
 from objectives import Objective
-
-Pair = tuple[list[int], list[int]]
 
 
 def swapped(sentence: str, language: str | None) -> str | None:

@@ -87,7 +87,7 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
         if twin != cell.name:
             raise ValueError(f"cells {twin} and {cell.name} are the same run; remove one of them from the grid")
         described = {**cli.cell, "arm": cell.arm, "factors": cell.factors, "title": grid.title}
-        planned.append((described, cli.resolved()))
+        planned.append((described, cli.plain))
     return planned
 
 

@@ -21,7 +21,7 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from experiments import store
 from experiments.callbacks import Checkpoints, CommonMeasures, Snapshots, Status, StopRequest
 from experiments.checkpoint import DurableCheckpointIO, complete
-from experiments.data import TextData
+from experiments.data import BlockData
 from experiments.environment import describe, pairing
 from experiments.evaluate import Evaluation, EvaluationConfig
 from experiments.recorder import MetricsFile, Recorder
@@ -86,12 +86,13 @@ class ObjectiveCLI(LightningCLI):
         )
         super().__init__(
             Objective,
-            TextData,
+            BlockData,
             save_config_callback=None,
             trainer_defaults=dict(TRAINER_DEFAULTS),
             seed_everything_default=0,
             parser_kwargs={"exit_on_error": False, "prog": "clm-vs-mlm"},
             subclass_mode_model=True,
+            subclass_mode_data=True,
             auto_configure_optimizers=False,
             load_from_checkpoint_support=False,
             args=list(args),
@@ -112,8 +113,7 @@ class ObjectiveCLI(LightningCLI):
         )
         parser.add_class_arguments(EvaluationConfig, "evaluation")
         parser.link_arguments("seed_everything", "model.init_args.seed")
-        parser.link_arguments("seed_everything", "data.seed")
-        parser.link_arguments("results", "data.root", compute_fn=lambda results: f"{results}/data")
+        parser.link_arguments("seed_everything", "data.init_args.seed")
         parser.link_arguments("data.vocabulary", "model.init_args.vocabulary", apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
@@ -148,47 +148,33 @@ class ObjectiveCLI(LightningCLI):
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def instantiate_classes(self) -> None:
+        self.plain = self.resolved()
+        self._place_data()
         if self.subcommand != "fit":
             return super().instantiate_classes()
-        self.cell = self.describe_cell()
+        self.cell = describe_cell(self.plain)
         self.run_directory = Path(self.settings.results) / self.cell["directory"]
         if (self.run_directory / store.DONE).exists():
             raise AlreadyDone(str(self.run_directory))
         store.make_directory(self.run_directory)
         super().instantiate_classes()
 
+    def _place_data(self) -> None:
+        """Packed text lies beside the runs that share it, unless a root is given."""
+        arguments = self.settings.data.init_args
+        if "root" in arguments and arguments.root is None:
+            arguments.root = f"{self.settings.results}/data"
+
     def resolved(self) -> dict[str, Any]:
         """The configuration with all its defaults, as plain values; links are left to be made again."""
         parser = self._parser(self.subcommand)
-        return yaml.safe_load(parser.dump(self.settings, skip_link_targets=True, skip_none=False))
-
-    def describe_cell(self) -> dict[str, Any]:
-        """What store.CELL says of this run; the hash is that of the resolved configuration."""
-        config = self.resolved()
-        digest = store.content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
-        build_arguments(
-            import_object(config["model"]["class_path"]), config["model"]["init_args"]
-        )  # refuses bad values
-        arguments = config["model"]["init_args"]
-        corruption = arguments.get("corruption")
-        return {
-            "name": self.settings.name,
-            "hash": digest,
-            "directory": f"runs/{self.settings.name}-{digest}",
-            "seed": self.settings.seed_everything,
-            "arm": self.settings.name.removesuffix(f"-s{self.settings.seed_everything}"),
-            "factors": {},
-            "objective": config["model"]["class_path"].rpartition(".")[2],
-            "mask_rate": corruption["rate"] if corruption else None,
-            "corruption_mix": [corruption[part] for part in ("mask", "random", "keep")] if corruption else None,
-            "corpus": config["data"]["corpus"]["class_path"].rpartition(".")[2],
-        }
+        return yaml.safe_load(parser.dump(self.settings, skip_link_targets=True, skip_unset=False))
 
     def before_test(self) -> None:
         evaluation = Evaluation(self.datamodule, self._get(self.config_init, "evaluation"))
         self.trainer.callbacks.append(CommonMeasures(evaluation.common))  # type: ignore[attr-defined]
 
-    def fit(self, model: Objective, datamodule: TextData) -> None:
+    def fit(self, model: Objective, datamodule: BlockData) -> None:
         """Train a run from where it stands to the end of its budget."""
         run = self.run_directory
         try:
@@ -199,7 +185,7 @@ class ObjectiveCLI(LightningCLI):
         except Timeout:
             raise ValueError(f"another process is working on {run}; wait for it, or stop it") from None
 
-    def _fit_locked(self, model: Objective, data: TextData, run: Path) -> None:
+    def _fit_locked(self, model: Objective, data: BlockData, run: Path) -> None:
         longest = model.encoder.config.max_length
         if data.block_length > longest:
             raise ValueError(
@@ -229,7 +215,7 @@ class ObjectiveCLI(LightningCLI):
         if self.trainer.is_global_zero:
             store.write_text(run / store.DONE, "")
 
-    def _describe_run(self, model: Objective, data: TextData, run: Path) -> None:
+    def _describe_run(self, model: Objective, data: BlockData, run: Path) -> None:
         """Write what the run is; keep what a sweep has written into its cell."""
         proof = pairing(model, data, self.trainer)
         if (run / store.PAIRING).exists() and (before := store.read_json(run / store.PAIRING)) != proof:
@@ -239,17 +225,18 @@ class ObjectiveCLI(LightningCLI):
                 f"what it was begun with, or delete it to start again"
             )
         store.write_json(run / store.PAIRING, proof)
-        store.write_text(run / store.CONFIG, yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True))
+        store.write_text(run / store.CONFIG, yaml.safe_dump(self.plain, sort_keys=False, allow_unicode=True))
         store.write_json(run / store.ENVIRONMENT, describe(self.trainer, self.settings.seed_everything))
         planned = store.read_json(run / store.CELL) if (run / store.CELL).exists() else {}
         measured = {
             "budget_tokens": model.budget_tokens(data.block_length),
             "nominal_density": model.nominal_density,
-            "language": data.corpus.language,
+            "language": data.language,
+            "corpus": data.source,
         }
         store.write_json(run / store.CELL, {**self.cell, **planned, **measured})
 
-    def _add_callbacks(self, data: TextData, run: Path, status: Status) -> None:
+    def _add_callbacks(self, data: BlockData, run: Path, status: Status) -> None:
         recorder = Recorder(self.settings.record_every_steps)
         config = self._get(self.config_init, "evaluation")
         snapshots = Snapshots(
@@ -268,14 +255,38 @@ class ObjectiveCLI(LightningCLI):
         return super().instantiate_trainer(**kwargs)
 
 
+def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
+    """What store.CELL says of a run; the hash is that of its resolved configuration.
+
+    Raises:
+        ValueError: when a setting of the objective is refused.
+    """
+    digest = store.content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
+    path, arguments = config["model"]["class_path"], config["model"]["init_args"]
+    build_arguments(import_object(path), arguments)
+    corruption = arguments.get("corruption")
+    return {
+        "name": config["name"],
+        "hash": digest,
+        "directory": f"runs/{config['name']}-{digest}",
+        "seed": config["seed_everything"],
+        "arm": config["name"].removesuffix(f"-s{config['seed_everything']}"),
+        "factors": {},
+        "objective": path.rpartition(".")[2],
+        "mask_rate": corruption["rate"] if corruption else None,
+        "corruption_mix": [corruption[part] for part in ("mask", "random", "keep")] if corruption else None,
+    }
+
+
 class PlannedCLI(ObjectiveCLI):
-    """Parses and checks a run without touching its data or its directory; `cell` and `resolved()` say what it is."""
+    """Parses and checks a run without touching its data or its directory; `cell` and `plain` say what it is."""
 
     def _set_seed(self) -> None:
         pass
 
     def instantiate_classes(self) -> None:
-        self.cell = self.describe_cell()
+        self.plain = self.resolved()
+        self.cell = describe_cell(self.plain)
 
     def _run_subcommand(self, subcommand: str) -> None:
         pass
@@ -288,7 +299,7 @@ def asked_to_stop(stop: StopRequest) -> Iterator[None]:
         yield
         return
     stop.signal = None
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -37,14 +37,17 @@ def run_config(text: Path, objective: str = "MLM", **overrides: Any) -> dict[str
             },
         },
         "data": {
-            "corpus": {
-                "class_path": "experiments.corpora.LocalText",
-                "init_args": {"path": str(text), "validation": 0.2},
+            "class_path": "experiments.data.TextData",
+            "init_args": {
+                "corpus": {
+                    "class_path": "experiments.corpora.LocalText",
+                    "init_args": {"path": str(text), "validation": 0.2},
+                },
+                "tokenizer": {"kind": "bpe", "size": 300},
+                "block_length": 16,
+                "batch_size": 4,
+                "validation_blocks": 8,
             },
-            "tokenizer": {"kind": "bpe", "size": 300},
-            "block_length": 16,
-            "batch_size": 4,
-            "validation_blocks": 8,
         },
         "evaluation": {"snapshots": 3, "mask_rates": [0.15, 0.5], "scrambled_pairs": 4},
     }

@@ -31,7 +31,7 @@ Words = tuple[tuple[str, str], ...]
 class PeoplesDaily(SplitByHash):
     """Simplified Chinese: the People's Daily of January 1998 and shop reviews, 3 million characters.
 
-    A document is a line of the news (a headline or a paragraph) or a review; repeated ones are read once. The
+    A document is a sentence of the news (a headline counts as one) or a review; repeated ones are read once. The
     tags of the news are dropped, HTML entities in reviews are resolved and their white space is made single
     spaces.
 
@@ -67,16 +67,17 @@ class PeoplesDaily(SplitByHash):
 
     def texts(self) -> Iterator[str]:
         reviews = itertools.chain.from_iterable(_reviews(self._folder / name) for name in REVIEWS.values())
-        return iter(dict.fromkeys(itertools.chain(map(_text, _news(self._folder / NEWS)), reviews)))
+        news = (sentence for sentence, _ in _news_sentences(self._folder / NEWS))
+        return iter(dict.fromkeys(itertools.chain(news, reviews)))
 
     def fingerprint(self) -> str:
         sources = [file_digest(self._folder / name) for name in (NEWS, *REVIEWS.values())]
-        return digest_of("PeoplesDaily", 1, sources, self.validation, self.probe)
+        return digest_of("PeoplesDaily", 2, sources, self.validation, self.probe)
 
     def sentences(self) -> list[str]:
         """The sentences of the validation news."""
-        held_out = (text for text in map(_text, _news(self._folder / NEWS)) if self.split_of(text) == "validation")
-        return choose_sentences((piece for text in held_out for piece in split_sentences(text)), self.language)
+        news = (sentence for sentence, _ in _news_sentences(self._folder / NEWS))
+        return choose_sentences((text for text in news if self.split_of(text) == "validation"), self.language)
 
     def probes(self) -> list[Probe]:
         sentiment, entities = self._halved(self._labelled_reviews()), self._halved(self._labelled_sentences())
@@ -103,22 +104,22 @@ class PeoplesDaily(SplitByHash):
                     yield review, Example(review, label)
 
     def _labelled_sentences(self) -> Iterator[tuple[str, Example]]:
-        """Sentences of the news of the probe split, with the news they are from."""
-        for words in _news(self._folder / NEWS):
-            document, start = _text(words), 0
-            if self.split_of(document) != "probe":
-                continue
-            labels = tuple(ENTITIES.get(tag, "O") for word, tag in words for _ in word)
-            for sentence in split_sentences(document):
-                start = document.index(sentence, start)
-                asked = labels[start : start + len(sentence)]
-                start += len(sentence)
-                if 4 <= len(sentence) <= 120 and set(asked) != {"O"}:
-                    yield document, Example(sentence, asked)
+        """Sentences of the news of the probe split that have a name in them."""
+        labelled = dict(_news_sentences(self._folder / NEWS))
+        for sentence, labels in labelled.items():
+            if self.split_of(sentence) == "probe" and 4 <= len(sentence) <= 120 and set(labels) != {"O"}:
+                yield sentence, Example(sentence, labels)
 
 
-def _text(words: Words) -> str:
-    return "".join(word for word, _ in words)
+def _news_sentences(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The sentences of the news, with one label a character."""
+    for words in _news(path):
+        text, start = "".join(word for word, _ in words), 0
+        labels = tuple(ENTITIES.get(tag, "O") for word, tag in words for _ in word)
+        for sentence in split_sentences(text):
+            start = text.index(sentence, start)
+            yield sentence, labels[start : start + len(sentence)]
+            start += len(sentence)
 
 
 @functools.cache

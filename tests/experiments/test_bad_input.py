@@ -28,11 +28,11 @@ CASES = {
         ["wave", "--allow-import"],
     ),
     "no such corpus": (
-        {"data.corpus.class_path": "experiments.corpora.Nothing"},
+        {"data.init_args.corpus.class_path": "experiments.corpora.Nothing"},
         ["experiments.corpora.Nothing"],
     ),
-    "missing text file": ({"data.corpus.init_args.path": "nowhere.txt"}, ["nowhere.txt"]),
-    "vocabulary smaller than the specials": ({"data.tokenizer.size": 4}, ["special"]),
+    "missing text file": ({"data.init_args.corpus.init_args.path": "nowhere.txt"}, ["nowhere.txt"]),
+    "vocabulary smaller than the specials": ({"data.init_args.tokenizer.size": 4}, ["special"]),
     "blocks longer than the encoder": ({"model.init_args.encoder.max_length": 8}, ["max_length", "16"]),
     "heads that do not divide the width": ({"model.init_args.encoder.heads": 3}, ["heads"]),
     "seed that is no number": ({"seed_everything": True}, ["seed", "True"]),
@@ -53,7 +53,7 @@ def test_bad_settings(case, text, tmp_path, capfd):
 @pytest.mark.parametrize(("lines", "words"), [(0, ["document"]), (2, ["block"])])
 def test_text_too_small(lines, words, tmp_path, capfd):
     text = write_text(tmp_path / "text.txt", lines)
-    config = run_config(text, **{"data.block_length": 64})
+    config = run_config(text, **{"data.init_args.block_length": 64})
     assert main(fit_arguments(config, tmp_path / "results")) == 2
     check_message(capfd, words)
 

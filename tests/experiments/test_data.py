@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.block_stream import held_out_batches
-from experiments.data import BlockStream, TextData
+from experiments.data import TextData
+from experiments.data.stream import BlockStream, held_out_batches
 from experiments.tokenizer import TokenizerConfig
 from objectives import EVALUATION_EPOCH
 from tests.experiments.conftest import TinyCorpus

@@ -9,8 +9,9 @@ import torch
 from experiments.callbacks import snapshot_steps
 from experiments.corpora import Example, LocalText, Probe
 from experiments.data import TextData
+from experiments.encoded import EncodedProbe, EncodedText, encode_probe
 from experiments.evaluate import Evaluation, EvaluationConfig
-from experiments.probes import EncodedProbe, EncodedText, encode_probe, linear_probe
+from experiments.probes import linear_probe
 from experiments.scrambled import prefer_real, scrambled_pairs, swapped
 from experiments.tokenizer import Tokenizer, TokenizerConfig
 from objectives import CLM, MLM, Corruption

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers
 
 from experiments import packed as packed_module
 from experiments import packing, token_stream
@@ -86,6 +88,18 @@ def test_a_long_document_is_cut_and_nothing_is_lost(tmp_path, monkeypatch, limit
     assert tokenizer.decode(stream) == "".join(f"[CLS]{text}[SEP]" for text in documents)
     assert sum(chunk.documents for chunk in chunks) == 3
     assert sum(chunk.characters for chunk in chunks) == sum(map(len, documents))
+
+
+def test_text_cannot_forge_special_tokens(tmp_path):
+    # Whole words, looked up in a vocabulary that the special tokens are part of.
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "word"]
+    backend = Backend(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.add_special_tokens(names[:5])
+    documents = ["word [CLS] word [SEP]", "", "[MASK] [PAD] other"]
+    (chunk,) = token_stream.token_stream(documents, Tokenizer(backend), np.dtype("<u2"))
+    assert chunk.tokens.tolist() == [2, 5, 1, 5, 1, 3, 2, 3, 2, 1, 1, 1, 3]
+    assert chunk[1:] == (3, sum(map(len, documents)), 11)
 
 
 def test_a_large_vocabulary_is_stored_in_four_bytes(tmp_path):

@@ -54,7 +54,7 @@ VARIANTS = {
     "CLM": {},
     "MLM": {"model.init_args.encoder.dropout": 0.1},
     "accumulated": {"trainer.accumulate_grad_batches": 2},
-    "workers": {"data.num_workers": 2},
+    "workers": {"data.init_args.num_workers": 2},
 }
 
 
@@ -74,7 +74,7 @@ def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
             and rest[-1] % trainer.accumulate_grad_batches == (trainer.accumulate_grad_batches - 1)
         ):
             stops.pop(0)
-            self.stop(signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
         original(self, trainer, objective, *rest)
 
     monkeypatch.setattr(Checkpoints, "on_train_batch_end", stop_on_the_way)
@@ -252,13 +252,15 @@ def test_validate_and_test_measure_a_snapshot(text, tmp_path, capsys):
 @pytest.mark.slow
 def test_two_ranks_train_as_one(text, tmp_path):
     """Two gloo ranks of 4 blocks read and learn what one of 8 does, and are counted as one run."""
-    one = run_config(text, **{"data.batch_size": 8})
+    one = run_config(text, **{"data.init_args.batch_size": 8})
     ObjectiveCLI(fit_arguments(one, tmp_path / "one"))
     two = run_config(text, trainer={"accelerator": "cpu", "devices": 2, "strategy": "ddp"})
     (tmp_path / "two.yaml").write_text(yaml.safe_dump(two))
     command = [sys.executable, "-m", "experiments.cli", "fit", "--config", str(tmp_path / "two.yaml")]
     subprocess.run([*command, "--results", str(tmp_path / "two")], check=True, stderr=subprocess.DEVNULL)
-    last = [{row.quantity: row for row in store.read_metrics(only_run(tmp_path / name))} for name in ("one", "two")]
+    recorded = [store.read_metrics(only_run(tmp_path / name)) for name in ("one", "two")]
+    assert len(recorded[0]) == len(recorded[1])
+    last = [{row.quantity: row for row in rows} for rows in recorded]
     for quantity in ("ledger/selected", "ledger/corrupted", "ledger/supervised"):
         assert last[0][quantity]._replace(seconds=0.0) == last[1][quantity]._replace(seconds=0.0)
     for quantity in ("held_out/nats", "held_out/nats@0.5", "scrambled/accuracy"):

@@ -36,7 +36,7 @@ def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, ca
     text = write_text(tmp_path / "text.txt")
     missing = tmp_path / "missing.txt"
     arms = {
-        "broken": {"data.corpus.init_args.path": str(missing)},
+        "broken": {"data.init_args.corpus.init_args.path": str(missing)},
         "clm": {"model.class_path": "objectives.CLM"},
         "mlm": {},
     }

@@ -1,0 +1,98 @@
+"""A corpus of text as packed blocks.
+
+T tokens a block.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from experiments.corpora.base import Corpus
+from experiments.data.base import BlockData
+from experiments.data.stream import BlockStream, Items
+from experiments.encoded import EncodedProbe, Pair, encode_probe
+from experiments.packed import Packed
+from experiments.packing import pack
+from experiments.scrambled import scrambled_pairs
+from experiments.tokenizer import Tokenizer, TokenizerConfig
+from objectives import Batch, Vocabulary
+
+
+class TextData(BlockData):
+    """A corpus as blocks of tokens, packed once and shared by all runs below one root.
+
+    Args:
+        corpus: where the text comes from.
+        tokenizer: how it is cut into tokens.
+        block_length: T, the tokens of a block; at most what the encoder can read.
+        batch_size: blocks that one device reads at once.
+        validation_blocks: at most so many held-out blocks are read in a validation, evenly spread over all of them.
+        num_workers: processes that read ahead; the batches do not depend on it.
+        seed: of the order of the training blocks.
+        root: directory below which packed data is kept and shared; data/ beside the runs when not given.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        tokenizer: TokenizerConfig = TokenizerConfig(),  # noqa: B008 - frozen
+        block_length: int = 128,
+        batch_size: int = 32,
+        validation_blocks: int = 256,
+        num_workers: int = 0,
+        seed: int = 0,
+        root: str | None = None,
+    ) -> None:
+        super().__init__(block_length, batch_size, validation_blocks, num_workers, seed)
+        self.corpus = corpus
+        self.tokenizer_config = tokenizer
+        self.root = root or "results/data"
+        self.language = corpus.language
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The packed corpus; built on first use."""
+        return pack(self.corpus, self.tokenizer_config, self.block_length, self.root)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.packed.tokenizer
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return self.tokenizer.vocabulary(self.packed.characters_per_token)
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        return {"tokenizer": self.tokenizer.fingerprint, "data": self.packed.fingerprint}
+
+    @property
+    def source(self) -> str:
+        return type(self.corpus).__name__
+
+    def prepare_data(self) -> None:
+        _ = self.packed
+
+    def stream(self, rank: int, world_size: int, start_batch: int) -> BlockStream:
+        blocks = self.packed.block_count("train")
+        return BlockStream(blocks, self.batch_size, self.seed, rank, world_size, start_batch)
+
+    def held_out_count(self) -> int:
+        return self.packed.block_count("validation")
+
+    def read(self, split: str, items: Items) -> Batch:
+        items_B2 = torch.tensor(items, dtype=torch.int64).reshape(-1, 2)
+        # Mapped at each batch and not kept: a mapped array that is pickled for a worker would be read whole.
+        tokens_BT = torch.from_numpy(self.packed.blocks(split)[items_B2[:, 1].numpy()].astype(np.int64))
+        return Batch(tokens_BT, epoch_B=items_B2[:, 0].clone(), index_B=items_B2[:, 1].clone())
+
+    def probes(self) -> list[EncodedProbe]:
+        """The corpus's probe tasks; texts are cut where a block would end."""
+        return [encode_probe(probe, self.tokenizer, self.block_length - 2) for probe in self.corpus.probes()]
+
+    def scrambled_pairs(self, count: int, longest: int) -> list[Pair]:
+        longest = min(longest, self.block_length - 2)
+        return scrambled_pairs(self.corpus.sentences(), self.language, self.tokenizer, count, longest)

@@ -1,0 +1,55 @@
+"""Nats above the best possible loss: the one unit in which different objectives can be compared.
+
+B blocks, T positions, N asked positions.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from objectives.base import Answers
+
+IMPOSSIBLE = 3
+"""A loss so many standard errors below the best possible one is an error in somebody's arithmetic."""
+
+
+class Excess:
+    """Loss minus floor over the same blocks and masks; the standard error takes blocks as the units."""
+
+    def __init__(self) -> None:
+        self.nats: list[Tensor] = []
+        self.targets: list[Tensor] = []
+        self.floor = 0.0
+
+    def add(self, answers: Answers, floor_BT: Tensor) -> None:
+        """Add a batch. floor_BT: lowest possible nats at each asked position, float64."""
+        nats_BT = torch.zeros_like(floor_BT)
+        nats_BT[answers.asked_BT.cpu()] = answers.nats_N.cpu()
+        self.nats.append((nats_BT - floor_BT).sum(1))
+        self.targets.append(answers.asked_BT.sum(1).cpu().double())
+        self.floor += floor_BT.sum().item()
+
+    def compute(self) -> dict[str, float]:
+        """floor_nats, excess_nats and excess_error (its standard error), per target; nothing when nothing was added.
+
+        Raises:
+            ArithmeticError: when the excess is more than 3 standard errors below 0.
+        """
+        if not self.nats:
+            return {}
+        nats_B, targets_B = torch.cat(self.nats), torch.cat(self.targets)
+        targets = targets_B.sum()
+        excess = nats_B.sum() / targets
+        # Ratio estimator: the deviation of each block from what the overall rate expects of it.
+        error = (nats_B - excess * targets_B).square().sum().sqrt() / targets
+        if excess < -IMPOSSIBLE * error:
+            raise ArithmeticError(
+                f"the loss is {-excess:.4f} nats below the best possible one ({IMPOSSIBLE} standard errors are "
+                f"{IMPOSSIBLE * error:.4f}): either the floor or the loss is computed wrongly"
+            )
+        return {
+            "floor_nats": self.floor / targets.item(),
+            "excess_nats": excess.item(),
+            "excess_error": error.item(),
+        }
