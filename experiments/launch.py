@@ -112,12 +112,16 @@ def _start_worker(threads: int, device: str | None) -> None:
     torch.set_num_threads(threads)
 
 
+_working = threading.Lock()
+"""Held by a worker process while it works on a cell."""
+
+
 def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
     """Train one run in this process, all it prints going to its log; gives done, failed or interrupted."""
-    with open(run / store.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
+    with _working, open(run / store.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
         from experiments.training import AlreadyDone, Interrupted, ObjectiveCLI
 
-        _stop_with_parent(lambda: ObjectiveCLI.stop.ask(signal.SIGTERM))
+        _leave_with_parent(lambda: ObjectiveCLI.stop.ask(signal.SIGTERM))
         try:
             ObjectiveCLI(["fit", *arguments], imports)
         except AlreadyDone:
@@ -152,13 +156,15 @@ class _output_to:
             os.close(before)
 
 
-def _stop_with_parent(stop: Callable[[], None]) -> None:
-    """Call `stop` when the launching process is gone, so that no orphan trains on."""
+def _leave_with_parent(stop: Callable[[], None]) -> None:
+    """When the launching process is gone, let the cell save and stop, and leave: no orphan trains on or lingers."""
     parent = multiprocessing.parent_process()
     if parent is not None and not any(thread.name == "parent-watch" for thread in threading.enumerate()):
 
         def watch() -> None:
             parent.join()
             stop()
+            with _working:
+                os._exit(1)
 
         threading.Thread(target=watch, name="parent-watch", daemon=True).start()

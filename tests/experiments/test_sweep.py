@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -69,6 +70,14 @@ def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, ca
     assert (done / store.METRICS).stat().st_mtime_ns == untouched
 
 
+def alive(pid):
+    """False for a process that has ended, or whose exit status nobody has fetched yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 def wait_for(condition, seconds=180):
     deadline = time.monotonic() + seconds
     while not condition():
@@ -78,7 +87,7 @@ def wait_for(condition, seconds=180):
 
 def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
     text = write_text(tmp_path / "text.txt")
-    long = 1200 * 64
+    long = 900 * 64
     arms = {"long": {"model.init_args.budget.tokens": long}, "short": {"model.class_path": "objectives.CLM"}}
     grid = grid_file(tmp_path / "grid.yaml", text, arms, checkpoint_every_steps=20)
     command = [
@@ -120,8 +129,10 @@ def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
     sweep = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     reached = status()["tokens"]
     wait_for(lambda: status().get("tokens", 0) > reached and status()["state"] == "running")
+    worker = status()["pid"]
     sweep.kill()
     sweep.wait()
-    wait_for(lambda: states(directory)["long"] == "resumable")
+    wait_for(lambda: not alive(worker))
+    assert states(directory)["long"] == "resumable"
     assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
     assert set(states(directory).values()) == {"done"}
