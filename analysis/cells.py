@@ -71,6 +71,8 @@ class Cell:
     budget_tokens: int
     nominal_density: float | None
     title: str
+    corpus: str | None
+    """What it was trained on; None before it has begun."""
     directory: Path
     state: store.RunState
     series: dict[str, Series]

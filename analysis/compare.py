@@ -69,13 +69,13 @@ def compare(arm: Arm, reference: Arm) -> Comparison:
 
 
 def comparisons(grid: Grid) -> list[Comparison]:
-    """Every arm against its reference: the CLM arm, or in a grid without one the baseline."""
-    pairs = ((arm, grid.reference(arm)) for arm in grid.arms)
+    """Every arm against its reference in its own family: the CLM arm, or in a family without one the baseline."""
+    pairs = ((arm, family.reference(arm)) for family in grid.families for arm in family.arms)
     return [compare(arm, reference) for arm, reference in pairs if reference is not None]
 
 
 def against_baseline(grid: Grid) -> list[Comparison]:
-    """Every other MLM arm against the baseline MLM arm."""
+    """Every other MLM arm of a family against its baseline MLM arm."""
     baseline = grid.baseline()
     if baseline is None:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.cells import Arm, Array, Missing
 from analysis.curves import Line, at, between, lines
-from analysis.quantities import is_own_question, lower_is_better
+from analysis.quantities import is_logarithmic, is_own_question, lower_is_better
 from analysis.statistics import Interval, log_interval
 from analysis.thresholds import Threshold
 
@@ -69,10 +69,11 @@ class Crossover:
     """Whether the arm leads at the end; None when the two are equal throughout."""
 
 
-def first_crossing(line: Line, threshold: float, falling: bool = False) -> Crossing:
+def first_crossing(line: Line, threshold: float, falling: bool = False, logarithmic: bool = False) -> Crossing:
     """First crossing of the running best, interpolated linearly in log budget between two snapshots.
 
     In a segment that starts at budget 0 the interpolation is linear in budget. `falling`: lower is better.
+    `logarithmic`: linear in the log of the value as well, in segments in which it is positive.
     """
     sign = -1.0 if falling else 1.0
     best = np.maximum.accumulate(sign * line.y)
@@ -83,14 +84,18 @@ def first_crossing(line: Line, threshold: float, falling: bool = False) -> Cross
     i = int(above[0])
     if i == 0:
         return Crossing(float(line.x[0]), "early")
-    fraction = (goal - best[i - 1]) / (best[i] - best[i - 1])
+    start, goal, end = (sign * value for value in (best[i - 1], goal, best[i]))
+    if logarithmic and min(start, goal, end) > 0:
+        start, goal, end = np.log((start, goal, end))
+    fraction = (goal - start) / (end - start)
     return Crossing(between(line.x[i - 1], line.x[i], float(fraction)), "reached")
 
 
 def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """First crossing of every seed that recorded the quantity."""
-    falling = lower_is_better(threshold.quantity)
-    return {line.seed: first_crossing(line, threshold.value, falling) for line in lines(arm, threshold.quantity, axis)}
+    quantity, value = threshold.quantity, threshold.value
+    falling, logarithmic = lower_is_better(quantity), is_logarithmic(quantity)
+    return {line.seed: first_crossing(line, value, falling, logarithmic) for line in lines(arm, quantity, axis)}
 
 
 def counted(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
@@ -135,12 +140,15 @@ def ratio(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Seque
     return result
 
 
-def crossover(arm: Line, reference: Line, falling: bool = False) -> Crossover:
+def crossover(arm: Line, reference: Line, falling: bool = False, logarithmic: bool = False) -> Crossover:
     """Changes of the lead on the union of both curves' snapshots within their common range.
 
     Where the difference changes sign between two places, the crossing is where the straight line between them
-    (in log budget) is zero; after a run of exact ties it is the last tie.
+    (in log budget) is zero; after a run of exact ties it is the last tie. `logarithmic`: the curves are read on the
+    log scale of values too, when both are positive throughout.
     """
+    if logarithmic and min(arm.y.min(), reference.y.min()) > 0:
+        arm, reference = (replace(line, y=np.log(line.y)) for line in (arm, reference))
     start, end = max(arm.x[0], reference.x[0]), min(arm.x[-1], reference.x[-1])
     x: Array = np.union1d(arm.x, reference.x)
     x = x[(x >= start) & (x <= end)]
@@ -160,8 +168,8 @@ def crossover(arm: Line, reference: Line, falling: bool = False) -> Crossover:
 def crossovers(arm: Arm, reference: Arm, quantity: str, axis: str, seeds: Sequence[int]) -> dict[int, Crossover]:
     """Crossover by paired seed, for the seeds of which both recorded the quantity."""
     ours, theirs = ({line.seed: line for line in lines(a, quantity, axis)} for a in (arm, reference))
-    falling = lower_is_better(quantity)
-    return {s: crossover(ours[s], theirs[s], falling) for s in seeds if s in ours and s in theirs}
+    falling, logarithmic = lower_is_better(quantity), is_logarithmic(quantity)
+    return {s: crossover(ours[s], theirs[s], falling, logarithmic) for s in seeds if s in ours and s in theirs}
 
 
 def comparable(quantity: str, arm: Arm, reference: Arm) -> bool:

@@ -72,11 +72,12 @@ def at(line_x: Array, line_y: Array, x: Array) -> Array:
     return line_y[index] * (1 - fraction) + line_y[index + 1] * fraction
 
 
-def band(seeds: list[Line]) -> Band | None:
+def band(seeds: list[Line], logarithmic: bool = False) -> Band | None:
     """Mean and t-interval within the common range of the finished seeds, or of all when none is finished.
 
     Seeds recorded at the same places are averaged there; otherwise each is interpolated (see `at`) onto
-    POINTS places spaced evenly in log budget. None when the seeds share no range.
+    POINTS places spaced evenly in log budget. `logarithmic`: both are those of the logs, exponentiated, and NaN where
+    a seed is not positive. None when the seeds share no range.
     """
     used = [line for line in seeds if line.finished] or seeds
     if not used:
@@ -92,8 +93,15 @@ def band(seeds: list[Line]) -> Band | None:
         first = start if start > 0 else min(line.x[line.x > 0].min(initial=end) for line in used)
         x = np.geomspace(first, end, POINTS) if first > 0 else np.asarray([end])
         x = np.clip(x, start, end)
-    stacked = np.stack([at(line.x, line.y, x) for line in used])
+    values = [_log(line.y) if logarithmic else line.y for line in used]
+    stacked = np.stack([at(line.x, y, x) for line, y in zip(used, values, strict=True)])
     mean, n = stacked.mean(axis=0), len(used)
     half = half_width(stacked) if n > 1 else None
     low, high = (None, None) if half is None else (mean - half, mean + half)
+    if logarithmic:
+        mean, low, high = np.exp(mean), *(None if end is None else np.exp(end) for end in (low, high))
     return Band(x, mean, low, high, n, not same)
+
+
+def _log(values: Array) -> Array:
+    return np.log(np.where(values > 0, values, np.nan))

@@ -79,29 +79,37 @@ def style() -> Iterator[None]:
 
 
 def looks(grid: Grid) -> dict[str, Look]:
-    """A fixed look for each arm: first CLM arm blue, baseline MLM arm vermilion, others in grid order."""
-    baseline = grid.baseline()
-    causal = next((arm for arm in grid.arms if arm.objective == "CLM"), None)
-    masked = baseline or next((arm for arm in grid.arms if arm is not causal), None)
+    """A fixed look for each arm: first CLM arm blue, baseline MLM arm vermilion, others in grid order.
+
+    Arms of one name in several families look the same in all of them.
+    """
+    roles: dict[str, set[str]] = {}
+    objectives: dict[str, str] = {}
+    for family in (grid.whole or grid).families:
+        causal = next((arm for arm in family.arms if arm.objective == "CLM"), None)
+        masked = family.baseline() or next((arm for arm in family.arms if arm is not causal), None)
+        for arm in family.arms:
+            role = "causal" if arm is causal else "masked" if arm is masked else "other"
+            roles.setdefault(arm.name, set()).add(role)
+            objectives.setdefault(arm.name, arm.objective)
     found: dict[str, Look] = {}
     taken = 0
-    for arm in grid.arms:
-        line = {"CLM": "-", "MLM": "--"}.get(arm.objective, "-.")
-        if arm is causal:
+    for name, played in roles.items():
+        if played == {"causal"}:
             color, marker = BLUE, "o"
-        elif arm is masked:
+        elif played == {"masked"}:
             color, marker = VERMILION, MARKERS[0]
         else:
             color, marker = OTHERS[taken % len(OTHERS)], MARKERS[1 + taken % (len(MARKERS) - 1)]
             taken += 1
-        found[arm.name] = Look(color, line, marker, plain(arm.name))
+        found[name] = Look(color, {"CLM": "-", "MLM": "--"}.get(objectives[name], "-."), marker, plain(name))
     return found
 
 
-def plain(text: str) -> str:
-    """Text that matplotlib does not read as mathematics, on one line, at most 40 characters."""
+def plain(text: str, most: int = 40) -> str:
+    """Text that matplotlib does not read as mathematics, on one line, cut after `most` characters."""
     text = " ".join(text.split()).replace("$", r"\$")
-    return text if len(text) <= 40 else text[:39] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def panels(rows: int, columns: int, width: float = 3.7, height: float = 2.7) -> tuple[Figure, list[Axes]]:
@@ -132,13 +140,18 @@ def empty(ax: Axes, why: str) -> None:
 
 
 def legend(figure: Figure, arms: Sequence[Arm], styles: dict[str, Look], extra: Sequence[Line2D] = ()) -> None:
-    """One legend below the panels: arms with the number of seeds behind each mean."""
-    handles = []
+    """One legend below the panels: arms with the number of seeds behind each mean. Arms of one name, in several
+    families, have one entry.
+    """
+    counts: dict[str, dict[str, None]] = {}
     for arm in arms:
-        look = styles[arm.name]
         finished = sum(cell.finished for cell in arm.cells)
         started = sum(bool(cell.series) for cell in arm.cells)
         n = f"n = {finished}" if finished else f"n = {started}, unfinished"
+        counts.setdefault(arm.name, {})[n] = None
+    handles = []
+    for name, found in counts.items():
+        look, n = styles[name], " and ".join(found)
         handles.append(Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=f"{look.name} ({n})"))
     handles += list(extra)
     longest = max((len(str(handle.get_label())) for handle in handles), default=1)

@@ -1,22 +1,27 @@
-"""Figures of curves: overview, yardsticks on four budgets, own losses, losses at common mask rates."""
+"""Figures of curves: yardsticks on four budgets, own losses, losses at common mask rates."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from analysis.ceilings import ceilings_of
 from analysis.cells import Arm, Cell
 from analysis.curves import Line
-from analysis.figures import Drawing, chance_handle, empty, legend, looks, panels, plain, reference_line
+from analysis.figures import GREY, Drawing, chance_handle, empty, legend, looks, panels, plain, reference_line
+from analysis.figures_ceilings import handles, levels
 from analysis.figures_lines import curves, draw_curves
 from analysis.load import Grid
-from analysis.quantities import AXES, label, mask_rate_of, rates, sentence
+from analysis.quantities import AXES, FLOOR, LOSS, label, mask_rate_of, rates, sentence, unit
 from analysis.tables import si
 
-OWN = ("train/nats", "held_out/nats")
+OWN = ("train/nats", LOSS)
+DOTTED: Any = (0, (1, 2))
 
 
 def file_name(quantity: str) -> str:
@@ -24,43 +29,36 @@ def file_name(quantity: str) -> str:
     return re.sub(r"[^A-Za-z0-9._@-]+", "-", quantity).strip("-.") or "quantity"
 
 
-def overview(grid: Grid, axis: str, log: bool) -> Drawing:
-    """Up to two main yardsticks against the budget, and how many targets each arm has been asked."""
-    shown = grid.main_yardsticks[-2:]
-    styles = looks(grid)
-    figure, axes = panels(1, len(shown) + 1, width=4.0, height=3.0)
-    for ax, quantity in zip(axes, shown, strict=False):
-        _yardstick(grid, ax, quantity, axis, log)
-        ax.set_title(plain(label(quantity)))
-    draw_targets(grid, axes[-1])
-    axes[-1].set_title("supervision received")
-    legend(figure, grid.arms, styles, [chance_handle()] if shown else [])
-    right = "how many tokens each arm was asked to predict"
-    left = "Left: scores that both objectives can be measured by. Right: " if shown else ""
-    return Drawing("overview", f"{left}{right if shown else right.capitalize()}.", figure)
-
-
 def yardstick(grid: Grid, quantity: str, log: bool) -> Drawing:
     """One yardstick against tokens read, supervised tokens, FLOPs and seconds."""
     figure, axes = panels(2, 2, width=4.3)
     for ax, axis in zip(axes, AXES, strict=True):
-        _yardstick(grid, ax, quantity, axis, log)
+        draw_yardstick(grid, ax, quantity, axis, log)
         ax.set_title(f"against {AXES[axis].label}")
-    known = grid.chance(quantity) is not None
-    legend(figure, grid.arms, looks(grid), [chance_handle()] if known else [])
+    chance = [chance_handle()] if grid.chance(quantity) is not None else []
+    extra = handles() if ceilings_of(grid, quantity) else chance
+    legend(figure, having(grid, quantity), looks(grid), extra)
     return Drawing(f"curves-{file_name(quantity)}", f"{sentence(label(quantity))}.", figure)
 
 
-def _yardstick(grid: Grid, ax: Axes, quantity: str, axis: str, log: bool) -> None:
+def having(grid: Grid, *quantities: str) -> list[Arm]:
+    """The arms that have recorded any of some quantities."""
+    return [arm for arm in grid.arms if any(q in cell.series for cell in arm.cells for q in quantities)]
+
+
+def draw_yardstick(grid: Grid, ax: Axes, quantity: str, axis: str, log: bool) -> None:
+    """One yardstick against one budget, with its ceilings, or else the line of chance, where known."""
     if not draw_curves(ax, curves(grid.arms, quantity, axis), looks(grid), axis, log):
         empty(ax, "nothing recorded past budget 0")
-    floor = grid.chance(quantity)
-    if floor is not None:
+    known, floor = ceilings_of(grid, quantity), grid.chance(quantity)
+    if known is not None:
+        levels(ax, known)
+    elif floor is not None:
         reference_line(ax, floor)
         low, high = ax.get_ylim()
         if floor < low:
             ax.set_ylim(floor - 0.05 * (high - floor), high)
-    ax.set_ylabel("macro F1" if quantity.endswith("/f1") else "accuracy")
+    ax.set_ylabel(unit(quantity))
 
 
 def own_losses(grid: Grid) -> Drawing | None:
@@ -76,9 +74,12 @@ def own_losses(grid: Grid) -> Drawing | None:
             arms = [arm for arm in grid.arms if arm.objective == objective]
             if not draw_curves(ax, curves(arms, quantity, "tokens"), looks(grid), "tokens", True, marks=False):
                 empty(ax, "nothing recorded yet")
+            elif quantity == LOSS:
+                _floors(ax, grid, arms)
             ax.set_title(plain(f"{objective}: {'training' if quantity == 'train/nats' else 'held-out'} loss"))
             ax.set_ylabel("nats per target")
-    legend(figure, grid.arms, looks(grid))
+    lowest = Line2D([], [], color=GREY, lw=1.2, ls=DOTTED, label="best possible, in the arm's colour")
+    legend(figure, grid.arms, looks(grid), [lowest] if FLOOR in grid.quantities else [])
     caption = (
         "Each arm's loss on its own question, drawn apart: the panels must not be compared across "
         "objectives. Predicting the next token from the left and filling a gap from both sides are "
@@ -88,10 +89,22 @@ def own_losses(grid: Grid) -> Drawing | None:
     return Drawing("own-losses", caption, figure)
 
 
+def _floors(ax: Axes, grid: Grid, arms: list[Arm]) -> None:
+    """The lowest loss possible on each arm's question, where it is known."""
+    for arm in arms:
+        values = [c.series[FLOOR].values[-1] for c in arm.cells if FLOOR in c.series and c.series[FLOOR].values.size]
+        if not values:
+            continue
+        floor = float(np.mean(values))
+        ax.axhline(floor, color=looks(grid)[arm.name].color, lw=1.2, ls=DOTTED)
+        low, high = ax.get_ylim()
+        ax.set_ylim(min(low, floor - 0.05 * (high - floor)), high)
+
+
 def common_rates(grid: Grid) -> Drawing | None:
     """Held-out loss of the MLM arms at the same mask rates for all, 80/10/10: one panel a rate."""
     found = rates(grid.quantities)
-    arms = [arm for arm in grid.arms if any(q in cell.series for cell in arm.cells for q in found)]
+    arms = having(grid, *found)
     if not found:
         return None
     figure, axes = panels(1, len(found), width=3.9)

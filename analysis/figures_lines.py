@@ -36,24 +36,30 @@ def log_ticks(ax: Axes) -> None:
 
 
 def draw_curves(
-    ax: Axes, curves: dict[str, list[Line]], styles: dict[str, Look], axis: str, log: bool, marks: bool = True
+    ax: Axes,
+    curves: dict[str, list[Line]],
+    styles: dict[str, Look],
+    axis: str,
+    log: bool,
+    marks: bool = True,
+    log_y: bool = False,
 ) -> bool:
     """Every seed as a thin line, the mean thick, its t-interval shaded. Returns whether anything was drawn.
 
     `curves` are the seeds' by arm. On a log axis what was recorded at budget 0 is not drawn. Thin dotted
     lines are runs that are not finished. The y-range is that of the seeds: an interval over two seeds can
-    dwarf the curves.
+    dwarf the curves. With `log_y` values that are not positive are not drawn.
     """
     values = []
     shade = 0.16 if len(curves) <= 3 else 0.06
     for name, seeds in curves.items():
         look = styles[name]
         for line in seeds:
-            keep = line.x > 0 if log else np.ones(line.x.size, dtype=bool)
+            keep = (line.x > 0 if log else np.ones(line.x.size, dtype=bool)) & ((line.y > 0) | (not log_y))
             values += line.y[keep].tolist()
             how, lone = look.line if line.finished else ":", "." if keep.sum() == 1 else ""
             ax.plot(line.x[keep], line.y[keep], color=look.color, lw=0.8, ls=how, alpha=0.7, marker=lone)
-        mean = band(seeds)
+        mean = band(seeds, log_y)
         if mean is None:
             continue
         keep = mean.x > 0 if log else np.ones(mean.x.size, dtype=bool)
@@ -64,11 +70,23 @@ def draw_curves(
             ax.fill_between(x, mean.low[keep], mean.high[keep], color=look.color, alpha=alpha, lw=0)
         marker = look.marker if marks and not mean.interpolated and x.size <= 20 else ""
         ax.plot(x, mean.mean[keep], color=look.color, ls=look.line, marker=marker)
-    if values:
+    if values and log_y:
+        _log_values(ax, min(values), max(values))
+    elif values:
         margin = 0.08 * (max(values) - min(values)) or 0.05
         ax.set_ylim(min(values) - margin, max(values) + margin)
     budget_axis(ax, axis, log and bool(values))
     return bool(values)
+
+
+def _log_values(ax: Axes, low: float, high: float) -> None:
+    """A log y-axis with plain labels at 1, 2 and 5."""
+    margin = (high / low) ** 0.06 if high > low else 1.2
+    ax.set_yscale("log")
+    ax.set_ylim(low / margin, high * margin)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def curves(arms: Sequence[Arm], quantity: str, axis: str) -> dict[str, list[Line]]:

@@ -8,13 +8,15 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from analysis.ceilings import ceilings, ceilings_of
 from analysis.cells import Arm
 from analysis.density import Density, density
 from analysis.figures import Drawing, chance_handle, empty, legend, looks, panels, plain, reference_line
+from analysis.figures_ceilings import handles, levels
 from analysis.figures_curves import draw_targets
 from analysis.figures_dots import dots, name_rows, seed_handle
 from analysis.load import Grid
-from analysis.quantities import title
+from analysis.quantities import lower_is_better, title, unit
 from analysis.statistics import t_interval
 
 
@@ -25,7 +27,8 @@ def final_scores(grid: Grid, quantities: Sequence[str]) -> Drawing | None:
     styles = looks(grid)
     columns = min(len(quantities), 3)
     count = -(-len(quantities) // columns)
-    figure, axes = panels(count, columns, width=3.9, height=0.9 + 0.3 * len(grid.arms))
+    beside = handles() if ceilings(grid) else []
+    figure, axes = panels(count, columns, width=3.9, height=0.9 + 0.3 * len(grid.arms) + 0.13 * len(beside))
     for ax in axes[len(quantities) :]:
         ax.set_axis_off()
     for i, (ax, quantity) in enumerate(zip(axes, quantities, strict=False)):
@@ -34,18 +37,22 @@ def final_scores(grid: Grid, quantities: Sequence[str]) -> Drawing | None:
             scores = list(arm.finals(quantity).values())
             seeds += scores
             dots(ax, scores, t_interval(scores) if scores else None, y, styles[arm.name])
-        floor = grid.chance(quantity)
+        known = ceilings_of(grid, quantity)
+        floor = grid.chance(quantity) if known is None else None
         if floor is not None:
             reference_line(ax, floor, vertical=True)
             seeds.append(floor)
         if seeds:
             margin = 0.12 * (max(seeds) - min(seeds)) or 0.05
             ax.set_xlim(min(seeds) - margin, max(seeds) + margin)
+        if known is not None:
+            levels(ax, known, vertical=True)
         name_rows(ax, [arm.name for arm in grid.arms] if i % columns == 0 else [""] * len(grid.arms))
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.set_title(plain(title(quantity)))
-        ax.set_xlabel("final score")
-    legend(figure, grid.arms, styles, [seed_handle(), chance_handle()])
+        ax.set_xlabel(f"{unit(quantity)}, less is better" if lower_is_better(quantity) else "final score")
+    chance = [chance_handle()] if any(grid.chance(q) and not ceilings_of(grid, q) for q in quantities) else []
+    legend(figure, grid.arms, styles, [seed_handle(), *chance, *beside])
     caption = (
         "Final scores of finished runs: open dots are seeds, markers their mean, bars its 95 % t-interval "
         "(cut at the frame)."
@@ -128,7 +135,7 @@ def by_mask_rate(grid: Grid, arms: Sequence[Arm], quantities: Sequence[str]) -> 
         ax.set_ylim(min(seeds) - margin, max(seeds) + margin)
         ax.set_xlim(0, 100 * max(arm.mask_rate or 0.0 for arm in arms) + 5)
         ax.set_xlabel("mask rate in training (%)")
-        ax.set_ylabel("nats per target" if "/nats" in quantity else "final score")
+        ax.set_ylabel(unit(quantity))
         ax.set_title(plain(title(quantity)))
     legend(figure, [*level, *arms], styles, [seed_handle()])
     caption = (

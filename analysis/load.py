@@ -12,6 +12,8 @@ import numpy as np
 import yaml
 
 from analysis.cells import Arm, Cell, Series
+from analysis.excess import refuse_impossible
+from analysis.families import families
 from analysis.quantities import CHANCE, IMBALANCED, chance_quantity, yardsticks
 from experiments import store
 
@@ -24,6 +26,27 @@ class Grid:
     title: str
     baseline_name: str | None
     arms: tuple[Arm, ...]
+    source: str = ""
+    """The data, when this is one family of a grid on several."""
+    whole: Grid | None = None
+    """That grid."""
+
+    @cached_property
+    def families(self) -> list[Grid]:
+        """This grid, or where its arms read different data a grid for each; see `families`."""
+        found = families(self.arms)
+        if self.whole is not None or len(found) < 2:
+            return [self]
+        named = self.baseline_name
+        return [
+            Grid(self.directory, self.title, f.named.get(named, named) if named else None, f.arms, f.source, self)
+            for f in found
+        ]
+
+    @property
+    def prefix(self) -> str:
+        """What stands before a sentence that is about one family."""
+        return f"{self.source}: " if self.source else ""
 
     @property
     def cells(self) -> list[Cell]:
@@ -87,7 +110,9 @@ class Grid:
 
 
 def load(directory: Path) -> Grid:
-    """Read a grid, or a single run. Raises ValueError when the directory is neither, or is ambiguous."""
+    """Read a grid, or a single run. Raises ValueError when the directory is neither, or is ambiguous, or holds a loss
+    below the best possible one.
+    """
     directory = Path(directory)
     try:
         records = store.read_cells(directory)
@@ -104,6 +129,7 @@ def load(directory: Path) -> Grid:
                 f"arm {cell.arm} has seed {cell.seed} twice, in {twin.directory} and {cell.directory}; "
                 "report one grid at a time"
             )
+    refuse_impossible(cells)
     names = dict.fromkeys(cell.arm for cell in cells)
     arms = tuple(Arm(name, tuple(c for c in cells if c.arm == name)) for name in names)
     plan = _plan(directory)
@@ -146,6 +172,7 @@ def _cell(grid: Path, record: dict[str, Any]) -> Cell:
         budget_tokens=int(record.get("budget_tokens") or 0),
         nominal_density=record.get("nominal_density"),
         title=str(record.get("title") or ""),
+        corpus=str(record["corpus"]) if record.get("corpus") else None,
         directory=run,
         state=store.run_state(run),
         series={quantity: Series.from_rows(found) for quantity, found in by_quantity.items()},

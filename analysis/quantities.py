@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 CHANCE = 0.5
+EXCESS, EXCESS_ERROR, FLOOR = "held_out/excess_nats", "held_out/excess_error", "held_out/floor_nats"
+LOSS = "held_out/nats"
 IMBALANCED = 0.8
 """From this share of the majority class on, accuracy says little and macro F1 is the main yardstick of a
 probe.
@@ -33,13 +35,13 @@ AXES = {
     )
 }
 
-_YARDSTICK = re.compile(r"probe/[^/]+/(accuracy|f1)|scrambled/accuracy")
+_YARDSTICK = re.compile(rf"probe/[^/]+/(accuracy|f1)|scrambled/accuracy|{EXCESS}")
 _OWN = re.compile(r"(train|held_out)/(nats|accuracy|bits_per_character|perplexity)")
-_AT_RATE = re.compile(r"held_out/(nats|accuracy)@([0-9.]+)")
+_AT_RATE = re.compile(r"held_out/(nats|accuracy|excess_nats)@([0-9.]+)")
 
 
 def is_yardstick(quantity: str) -> bool:
-    """True for what every objective can be measured with: the probes and real-versus-scrambled."""
+    """True for what every objective can be measured with: probes, real-versus-scrambled, and excess over the floor."""
     return _YARDSTICK.fullmatch(quantity) is not None
 
 
@@ -55,7 +57,17 @@ def mask_rate_of(quantity: str) -> float | None:
 
 
 def lower_is_better(quantity: str) -> bool:
-    return any(word in quantity for word in ("/nats", "/bits_per_character", "/perplexity"))
+    return any(word in quantity for word in ("/nats", "/excess_nats", "/bits_per_character", "/perplexity"))
+
+
+def is_logarithmic(quantity: str) -> bool:
+    """True for what is drawn, averaged over curves and interpolated on a log scale: distances that go to 0."""
+    return quantity.startswith(EXCESS)
+
+
+def ceiling_quantity(quantity: str, view: str) -> str:
+    """The recorded constant that a probe's accuracy cannot pass from one view of the text: token, past or both."""
+    return f"{quantity.rpartition('/')[0]}/ceiling/{view}"
 
 
 def chance_quantity(quantity: str) -> str | None:
@@ -68,6 +80,8 @@ def label(quantity: str) -> str:
     """Name with unit, for axes and tables; an unknown quantity keeps its own name."""
     if quantity == "scrambled/accuracy":
         return "real-versus-scrambled accuracy"
+    if quantity in (EXCESS, FLOOR):
+        return f"{'excess' if quantity == EXCESS else 'best possible loss'} (nats per target)"
     if match := re.fullmatch(r"probe/([^/]+)/(accuracy|f1|majority)", quantity):
         kind = {"accuracy": "accuracy", "f1": "macro F1", "majority": "majority-class accuracy"}[match[2]]
         return f"{match[1]} probe, {kind}"
@@ -80,6 +94,7 @@ def label(quantity: str) -> str:
 
 _KINDS = {
     "nats": "loss (nats per target)",
+    "excess_nats": "excess (nats per target)",
     "accuracy": "accuracy at targets",
     "bits_per_character": "bits per character",
     "perplexity": "perplexity per target",
@@ -93,15 +108,24 @@ def sentence(text: str) -> str:
 
 def title(quantity: str) -> str:
     """The label without its unit, for a panel whose y-axis carries the unit."""
+    if quantity == EXCESS:
+        return "excess over the best possible loss"
     return label(quantity).replace(" (nats per target)", "")
 
 
+def unit(quantity: str) -> str:
+    """What a yardstick or a loss is counted in."""
+    if "nats" in quantity:
+        return "nats per target"
+    return "macro F1" if quantity.endswith("/f1") else "accuracy"
+
+
 def yardsticks(quantities: Iterable[str]) -> list[str]:
-    """The yardsticks among some quantities: probes by name, then real-versus-scrambled."""
+    """The yardsticks among some quantities: excess, probes by name, then real-versus-scrambled."""
     return sorted(q for q in set(quantities) if is_yardstick(q))
 
 
-def rates(quantities: Iterable[str]) -> list[str]:
-    """The losses at common mask rates among some quantities, by rate."""
-    found = [q for q in set(quantities) if q.startswith("held_out/nats@") and mask_rate_of(q) is not None]
+def rates(quantities: Iterable[str], loss: str = LOSS) -> list[str]:
+    """The losses (or excesses) at common mask rates among some quantities, by rate."""
+    found = [q for q in set(quantities) if q.startswith(f"{loss}@") and mask_rate_of(q) is not None]
     return sorted(found, key=lambda q: (mask_rate_of(q) or 0.0, q))

@@ -8,9 +8,11 @@ from analysis.cells import Missing
 from analysis.compare import UNCLEAR, Comparison
 from analysis.convergence import counted, mean_budget
 from analysis.density import density
+from analysis.findings import Findings
 from analysis.load import Grid
 from analysis.quantities import AXES, label, sentence
 from analysis.statistics import Interval
+from analysis.summary_calibrated import best_possible
 from analysis.tables import show
 from analysis.tables_convergence import ratio_cell
 from analysis.tables_scores import finals
@@ -20,34 +22,45 @@ FEW = 2
 """Up to this many comparisons are spelled out; more are counted."""
 
 
-def summarise(grid: Grid, pairs: Sequence[Comparison], goals: Sequence[Threshold], axis: str) -> list[str]:
-    """Sentences for the top of the report; `goals` are the thresholds worth a sentence."""
+def summarise(grid: Grid, found: Sequence[Findings], axis: str) -> list[str]:
+    """Sentences for the top of the report, family by family."""
     done = sum(cell.finished for cell in grid.cells)
-    said = [f"{done} of {len(grid.cells)} runs are finished, in {len(grid.arms)} arms."]
+    sources = f", on {len(found)} data sources that are not compared with each other" if len(found) > 1 else ""
+    said = [f"{done} of {len(grid.cells)} runs are finished, in {len(grid.arms)} arms{sources}."]
     if not grid.recorded:
         return [*said, "No run has recorded anything yet, so there is nothing to compare."]
+    pairs = [pair for one in found for pair in one.pairs]
     refused = [pair for pair in pairs if pair.refusal is not None]
     if refused:
         said.append(f"{len(refused)} of {len(pairs)} comparisons are refused: the runs are not paired, see below.")
-    compared = [pair for pair in pairs if pair.refusal is None]
-    if compared:
+    if len(refused) < len(pairs):
         said.append(
             "In brackets are 95 % t-intervals over n seeds, one by one, not corrected for how many there "
             "are; a difference counts only when its interval leaves 0 out, a ratio when it leaves 1 out."
         )
     if not pairs:
         said.append("There is only one arm to look at, or no reference arm, so nothing is compared.")
-    for quantity in grid.main_yardsticks if compared else []:
-        said += _final(compared, quantity)
-    for goal in goals if compared else []:
-        said += _budget(compared, goal, axis)
-    said += _supervision(grid)
-    if len({arm.objective for arm in grid.arms}) > 1:
+    for one in found:
+        said += [one.grid.prefix + line for line in _family(one, axis)]
+    if any(len({arm.objective for arm in one.grid.arms}) > 1 for one in found):
         said.append(
             "The arms' own losses answer different questions and are not compared across objectives; "
             "the scores above are those that both can be measured by."
         )
     return said
+
+
+def _family(found: Findings, axis: str) -> list[str]:
+    grid = found.grid
+    if not grid.recorded:
+        return ["No run has recorded anything yet."]
+    compared = [pair for pair in found.pairs if pair.refusal is None]
+    said = best_possible(grid)
+    for quantity in grid.main_yardsticks if compared else []:
+        said += _final(compared, quantity)
+    for goal in found.spoken if compared else []:
+        said += _budget(compared, goal, axis)
+    return said + _supervision(grid)
 
 
 def _final(pairs: Sequence[Comparison], quantity: str) -> list[str]:

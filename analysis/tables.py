@@ -27,13 +27,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """name is that of its CSV; `shown` False keeps it out of the report's page."""
+    """name is that of its CSV; `shown` False keeps it out of the report's page, `measured` False is a published one."""
 
     name: str
     caption: str
     columns: tuple[Column, ...]
     rows: Sequence[tuple[Value, ...]]
     shown: bool = True
+    measured: bool = True
 
     def __post_init__(self) -> None:
         for row in self.rows:

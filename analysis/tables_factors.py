@@ -102,4 +102,4 @@ def published(source: Published, name: str, key: str, text: Callable[[Setting], 
     """A paper's table as it stands."""
     columns = (Column(key), *(Column(metric) for metric in source.metrics))
     rows: list[tuple[Value, ...]] = [(text(setting), *row) for setting, row in source.scores.items()]
-    return Table(name, f"Published, not measured here: {source.citation}.", columns, rows)
+    return Table(name, f"Published, not measured here: {source.citation}.", columns, rows, measured=False)

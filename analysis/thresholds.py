@@ -9,9 +9,11 @@ import numpy as np
 from analysis.cells import Missing
 from analysis.curves import lines
 from analysis.load import Grid
-from analysis.quantities import label
+from analysis.quantities import EXCESS, label
 
 FRACTIONS = (0.5, 0.75, 0.9)
+LADDER = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+"""Excesses, in nats per target above the best possible loss."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,10 @@ def thresholds(grid: Grid, quantity: str) -> list[Threshold] | Missing:
 
     The start is the higher of chance (the majority class's accuracy, or ½) and the best arm's mean score at its first
     snapshot: the features of an untrained encoder already beat the majority class, so a threshold below them is met
-    before anything was learned.
+    before anything was learned. Of the excess: the rungs of LADDER.
     """
+    if quantity == EXCESS:
+        return _rungs(grid)
     finals = {arm.name: list(arm.finals(quantity).values()) for arm in grid.arms}
     means = {name: float(np.mean(scores)) for name, scores in finals.items() if scores}
     if not means:
@@ -50,6 +54,26 @@ def thresholds(grid: Grid, quantity: str) -> list[Threshold] | Missing:
         )
         for fraction in FRACTIONS
     ]
+
+
+def _rungs(grid: Grid) -> list[Threshold] | Missing:
+    """The rungs that at least one run has reached, less those that every run had reached at its first snapshot."""
+    seeds = [line.y for arm in grid.arms for line in lines(arm, EXCESS, "tokens")]
+    crossed = [r for r in LADDER if any(y.min() <= r for y in seeds) and any(y[0] > r for y in seeds)]
+    if not crossed:
+        return Missing(f"no run crosses any of {', '.join(f'{rung:g}' for rung in LADDER)} after its first snapshot")
+    return [Threshold(EXCESS, rung, "a fixed step of excess") for rung in crossed]
+
+
+def telling(grid: Grid, goals: list[Threshold]) -> Threshold:
+    """The threshold worth a sentence: the middle one, or the smallest excess that every finished run reached."""
+    if goals[0].quantity == EXCESS:
+        runs = [line for arm in grid.arms for line in lines(arm, EXCESS, "tokens")]
+        finished = [line.y.min() for line in runs if line.finished]
+        reached = [goal for goal in goals if finished and max(finished) <= goal.value]
+        if reached:
+            return reached[-1]
+    return goals[len(goals) // 2]
 
 
 def parse_threshold(text: str) -> tuple[str, float]:

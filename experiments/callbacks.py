@@ -12,10 +12,12 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.utilities import rank_zero_only
 from tqdm import tqdm
 
 from experiments import store
 from experiments.checkpoint import DurableCheckpointIO, complete
+from experiments.evaluate import EvaluationConfig
 from experiments.recorder import Recorder, step_ended
 from objectives import Batch, Objective
 
@@ -39,18 +41,16 @@ class Snapshots(pl.Callback):
     def __init__(
         self,
         directory: Path,
-        count: int,
-        first_tokens: int | None,
         recorder: Recorder,
         evaluate: Callable[[Objective], dict[str, float]],
+        config: EvaluationConfig,
     ) -> None:
-        self.directory, self.count, self.first_tokens = directory, count, first_tokens
-        self.recorder, self.evaluate = recorder, evaluate
+        self.directory, self.recorder, self.evaluate, self.config = directory, recorder, evaluate, config
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         tokens = batch.tokens_BT.numel() * trainer.accumulate_grad_batches * trainer.world_size
         budget = objective.budget_tokens(batch.tokens_BT.shape[1])
-        self.steps = snapshot_steps(budget, tokens, self.count, self.first_tokens)
+        self.steps = snapshot_steps(budget, tokens, self.config.snapshots, self.config.first_tokens)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
@@ -135,7 +135,7 @@ class Status(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        if trainer.is_global_zero and time.monotonic() - self.written > 1:
+        if time.monotonic() - self.written > 1:
             tokens_per_step = batch.tokens_BT.numel() * trainer.accumulate_grad_batches * trainer.world_size
             tokens = trainer.global_step * tokens_per_step
             seconds = objective.ledger.seconds.item()
@@ -151,6 +151,7 @@ class Status(pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, objective: Any) -> None:
         self.bar.close()
 
+    @rank_zero_only
     def write(self, **values: Any) -> None:
         self.values.update(values)
         self.written = time.monotonic()

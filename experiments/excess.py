@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from objectives.base import Answers
+from objectives import Answers
 
 IMPOSSIBLE = 3
 """A loss so many standard errors below the best possible one is an error in somebody's arithmetic."""

@@ -119,7 +119,8 @@ _working = threading.Lock()
 def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
     """Train one run in this process, all it prints going to its log; gives done, failed or interrupted."""
     with _working, open(run / store.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
-        from experiments.training import AlreadyDone, Interrupted, ObjectiveCLI
+        from experiments.fitting import Interrupted
+        from experiments.training import AlreadyDone, ObjectiveCLI
 
         _leave_with_parent(lambda: ObjectiveCLI.stop.ask(signal.SIGTERM))
         try:

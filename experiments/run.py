@@ -10,8 +10,9 @@ from pathlib import Path
 
 from jsonargparse import ArgumentError
 
+from experiments.fitting import Interrupted
 from experiments.grid import shipped
-from experiments.training import AlreadyDone, Interrupted, ObjectiveCLI
+from experiments.training import AlreadyDone, ObjectiveCLI
 
 ALLOW = "--allow-import"
 USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configuration name a package of yours."""
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     # Forked loader workers must not meet the tokenizer's threads.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
-        cli = ObjectiveCLI(_by_bare_name(arguments), imports)
+        cli = ObjectiveCLI(by_bare_name(arguments), imports)
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
     except AlreadyDone as done:
@@ -62,7 +63,7 @@ def _take_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return rest, imports
 
 
-def _by_bare_name(arguments: list[str]) -> list[str]:
+def by_bare_name(arguments: list[str]) -> list[str]:
     """Replace `--config clm` by the path of the shipped configuration of that name, unless there is such a file."""
     for place, argument in enumerate(arguments):
         flag, equals, value = argument.partition("=")

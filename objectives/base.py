@@ -5,64 +5,23 @@ B blocks, T positions, D width, N asked positions.
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_type_hints
+from typing import Any, ClassVar, Literal
 
 import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
 
-from objectives.encoder import Attention, Encoder, EncoderConfig
+from objectives.encoder import Encoder, EncoderConfig
 from objectives.flops import training_flops
 from objectives.ledger import Ledger, NegativeLogLikelihood
 from objectives.loss import summed_nll
 from objectives.randomness import Key, evaluation_key
+from objectives.saved import describe, state_hash
 from objectives.schedule import Budget, OptimizerConfig
+from objectives.view import IGNORE, Answers, Batch, View
 from objectives.vocabulary import Vocabulary
-
-IGNORE = -100
-"""Target of a position that is not asked."""
-
-
-class Batch(NamedTuple):
-    """Blocks of clean tokens, with the pass over the data and the index of each block; all int64."""
-
-    tokens_BT: Tensor
-    epoch_B: Tensor
-    index_B: Tensor
-
-
-class View(NamedTuple):
-    """What is read, what is asked, who sees whom."""
-
-    inputs_BT: Tensor
-    """Token ids that the encoder reads."""
-    targets_BT: Tensor
-    """Token id asked at each position; IGNORE where nothing is."""
-    attention: Attention
-    """"causal", "bidirectional", or a boolean mask (B, 1, T, T), True where row sees column."""
-    selected_BT: Tensor | None = None
-    """True at positions chosen for corruption, changed or kept; None where the objective corrupts nothing."""
-    weight: float = 1.0
-    """Weight of this view's targets in the loss."""
-
-
-class Answers(NamedTuple):
-    """A model's answers to the N asked positions of a view, in the order of the view."""
-
-    asked_BT: Tensor
-    nats_N: Tensor
-    """−log p of the target, float64."""
-    correct_N: Tensor
-    """True where the most probable token is the target."""
-    special_N: Tensor
-    """True where the target is a special token."""
 
 
 class Objective(pl.LightningModule, ABC):
@@ -218,72 +177,11 @@ class Objective(pl.LightningModule, ABC):
         if self.trainer.global_step * self._tokens_per_step >= self.budget_tokens(self._length):
             self.trainer.should_stop = True
 
-    def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments as plain values; each is kept under its own name."""
-        kept = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        kept["encoder"] = self.encoder.config
-        return {
-            name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-            for name, value in kept.items()
-        }
-
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["objective"] = {"class_path": class_path(type(self)), "arguments": self.arguments()}
+        checkpoint["objective"] = describe(self)
         checkpoint["ledger"] = self.ledger.compute()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         # The saved totals are those of all ranks; one rank carries them on.
         if self.global_rank == 0:
             self.ledger.restore(checkpoint["ledger"])
-
-
-def import_object(path: str) -> Any:
-    """What a dotted path names."""
-    module, _, name = path.rpartition(".")
-    return getattr(importlib.import_module(module), name)
-
-
-def build_arguments(cls: type, plain: dict[str, Any]) -> dict[str, Any]:
-    """Constructor arguments from plain values: mappings become the configuration class that the constructor names.
-
-    Raises:
-        ValueError: when a configuration refuses its values.
-    """
-    hints = get_type_hints(cls.__init__)  # type: ignore[misc]
-    return {
-        name: hints[name](**value) if isinstance(value, dict) and is_dataclass(hints[name]) else value
-        for name, value in plain.items()
-    }
-
-
-def class_path(cls: type) -> str:
-    """The dotted path that imports a class."""
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def load(path: str | Path) -> Objective:
-    """The objective saved in a checkpoint or snapshot, with its weights, in eval mode on the CPU.
-
-    Raises:
-        ValueError: when the file is no checkpoint of an objective.
-    """
-    try:
-        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-        cls = import_object(checkpoint["objective"]["class_path"])
-        arguments = build_arguments(cls, checkpoint["objective"]["arguments"])
-    except FileNotFoundError:
-        raise ValueError(f"no checkpoint at {path}") from None
-    except Exception as error:
-        raise ValueError(f"{path} is no checkpoint of an objective, or is damaged ({error})") from error
-    objective: Objective = cls(**arguments)
-    objective.load_state_dict(checkpoint["state_dict"])
-    return objective.eval()
-
-
-def state_hash(module: nn.Module) -> str:
-    """sha256 over the names and bytes of a module's state."""
-    digest = hashlib.sha256()
-    for name, value in sorted(module.state_dict().items()):
-        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import torch.nn.functional as F
 from torch import Tensor
 
-from objectives.base import IGNORE, Objective, View
+from objectives.base import Objective
 from objectives.randomness import Key
 from objectives.scoring import chain_rule
+from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 
 

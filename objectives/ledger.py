@@ -13,7 +13,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 if TYPE_CHECKING:
-    from objectives.base import Answers
+    from objectives.view import Answers
 
 
 class Ledger(Metric):

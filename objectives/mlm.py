@@ -10,12 +10,13 @@ from typing import Literal
 
 from torch import Tensor
 
-from objectives.base import IGNORE, Objective, View
+from objectives.base import Objective
 from objectives.corruption import Corruption
 from objectives.encoder import EncoderConfig
 from objectives.randomness import Key
 from objectives.schedule import Budget, OptimizerConfig
 from objectives.scoring import pseudo_log_likelihood
+from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 
 

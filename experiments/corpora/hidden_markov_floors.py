@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.corpora.hidden_markov import SPECIALS, HiddenMarkov
-from objectives.base import IGNORE
+from objectives import IGNORE
 from objectives.corruption import Corruption
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import matplotlib
 import pytest
 
-from analysis import figures_curves, figures_scores
+from analysis import figures_curves, figures_overview, figures_scores
 from analysis.figures import BLUE, VERMILION, looks, plain, save, style
 from analysis.figures_curves import file_name
 from analysis.load import load
@@ -36,7 +36,7 @@ def test_own_losses_share_no_panel_between_objectives(many):
 
 def test_legend_covers_no_panel(many, tmp_path):
     with style():
-        for drawing in (figures_curves.overview(many, "tokens", True), figures_scores.densities(many)):
+        for drawing in (figures_overview.overview(many, "tokens", True), figures_scores.densities(many)):
             save(drawing, tmp_path)
             (legend,) = drawing.figure.legends
             box = legend.get_window_extent()
@@ -46,7 +46,7 @@ def test_legend_covers_no_panel(many, tmp_path):
 
 def test_svg_text_is_text(many, tmp_path):
     with style():
-        _, svg = save(figures_curves.overview(many, "tokens", True), tmp_path)
+        _, svg = save(figures_overview.overview(many, "tokens", True), tmp_path)
     assert "tokens read</text>" in svg.read_text() and "<dc:date>" not in svg.read_text()
 
 

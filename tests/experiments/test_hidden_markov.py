@@ -20,8 +20,7 @@ from experiments.corpora.hidden_markov_floors import (
     mlm_floor,
     state_posteriors,
 )
-from objectives import Corruption
-from objectives.base import IGNORE
+from objectives import IGNORE, Corruption
 from objectives.clm import next_token
 from objectives.mlm import cloze
 from objectives.randomness import evaluation_key

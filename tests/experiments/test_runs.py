@@ -14,7 +14,8 @@ from experiments import store
 from experiments.callbacks import Checkpoints
 from experiments.checkpoint import complete
 from experiments.cli import main
-from experiments.training import AlreadyDone, Interrupted, ObjectiveCLI
+from experiments.fitting import Interrupted
+from experiments.training import AlreadyDone, ObjectiveCLI
 from tests.tiny import fit_arguments, run_config, write_text
 
 

@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, IGNORE, MLM, Budget, OptimizerConfig, Vocabulary, evaluation_key
-from objectives.base import Answers
+from objectives import CLM, IGNORE, MLM, Answers, Budget, OptimizerConfig, Vocabulary, evaluation_key
 from objectives.flops import training_flops
 from objectives.ledger import Ledger, NegativeLogLikelihood
 from tests.objectives.conftest import VOCABULARY, build, make_batch

@@ -1,0 +1,34 @@
+"""What a run is called, and what makes it the run it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.store import content_hash
+from objectives.saved import build_arguments, import_object
+
+NOT_IDENTITY = ("config", "results", "name", "threads")
+"""Settings that say where and how fast, not what: they leave a run's hash alone."""
+
+
+def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
+    """What store.CELL says of a run; the hash is that of its resolved configuration.
+
+    Raises:
+        ValueError: when a setting of the objective is refused.
+    """
+    digest = content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
+    path, arguments = config["model"]["class_path"], config["model"]["init_args"]
+    build_arguments(import_object(path), arguments)
+    corruption = arguments.get("corruption")
+    return {
+        "name": config["name"],
+        "hash": digest,
+        "directory": f"runs/{config['name']}-{digest}",
+        "seed": config["seed_everything"],
+        "arm": config["name"].removesuffix(f"-s{config['seed_everything']}"),
+        "factors": {},
+        "objective": path.rpartition(".")[2],
+        "mask_rate": corruption["rate"] if corruption else None,
+        "corruption_mix": [corruption[part] for part in ("mask", "random", "keep")] if corruption else None,
+    }

@@ -1,0 +1,139 @@
+"""Trains one run in its directory, from where it stands to the end of its budget."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import yaml
+from filelock import FileLock, Timeout
+
+from experiments import store
+from experiments.callbacks import Checkpoints, Snapshots, Status, StopRequest
+from experiments.checkpoint import complete
+from experiments.data import BlockData
+from experiments.environment import describe, pairing
+from experiments.evaluate import Evaluation, EvaluationConfig
+from experiments.recorder import Recorder
+from objectives import Objective
+
+
+class Interrupted(Exception):
+    """The run was asked to stop; it has saved its state and can be resumed."""
+
+
+def fit_run(
+    trainer: pl.Trainer,
+    model: Objective,
+    data: BlockData,
+    run: Path,
+    cell: dict[str, Any],
+    config: dict[str, Any],
+    evaluation: EvaluationConfig,
+    stop: StopRequest,
+) -> None:
+    """Train, record and evaluate; the run's directory is all the state there is.
+
+    Args:
+        cell: what store.CELL is to say of the run.
+        config: its resolved configuration.
+        stop: set by Ctrl-C and SIGTERM while the run lasts; it then saves at the end of its step.
+
+    Raises:
+        Interrupted: when it was asked to stop before the end of its budget.
+        ValueError: when another process works on the run, when it was begun with other data or weights, when the
+            blocks are too long for the encoder, or when its checkpoint is damaged.
+    """
+    longest = model.encoder.config.max_length
+    if data.block_length > longest:
+        raise ValueError(
+            f"data.block_length {data.block_length} is longer than the encoder's max_length {longest}; set "
+            f"model.init_args.encoder.max_length to at least {data.block_length}"
+        )
+    # One rank stands for all.
+    lock = FileLock(run / store.LOCK, timeout=0) if trainer.is_global_zero else nullcontext()
+    try:
+        with lock, _asked_to_stop(stop):
+            _fit_locked(trainer, model, data, run, cell, config, evaluation, stop)
+    except Timeout:
+        raise ValueError(f"another process is working on {run}; wait for it, or stop it") from None
+
+
+def _fit_locked(
+    trainer: pl.Trainer,
+    model: Objective,
+    data: BlockData,
+    run: Path,
+    cell: dict[str, Any],
+    config: dict[str, Any],
+    evaluation: EvaluationConfig,
+    stop: StopRequest,
+) -> None:
+    checkpoints = complete(run / "checkpoints")
+    status = Status(run)
+    if trainer.is_global_zero:
+        _describe_run(trainer, model, data, run, cell, config)
+        step = int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0
+        store.drop_rows_after(run / store.METRICS, step)
+    status.write()
+    recorder = Recorder(config["record_every_steps"])
+    snapshots = Snapshots(run / "snapshots", recorder, Evaluation(data, evaluation), evaluation)
+    saver = Checkpoints(run / "checkpoints", config["checkpoint_every_steps"], stop)
+    trainer.callbacks = [recorder, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
+    trainer.limit_val_batches = 0  # held-out loss is measured at the snapshots, not at epochs
+    try:
+        trainer.fit(model, data, ckpt_path=str(checkpoints[-1]) if checkpoints else None)
+    except BaseException as error:
+        status.write(state="failed", error=f"{type(error).__name__}: {error}")
+        raise
+    budget = model.budget_tokens(data.block_length)
+    tokens = int(model.ledger.compute()["tokens"])
+    status.write(state="done" if tokens >= budget else "interrupted", step=trainer.global_step, tokens=tokens)
+    if tokens < budget:
+        raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({run})")
+    if trainer.is_global_zero:
+        store.write_text(run / store.DONE, "")
+
+
+def _describe_run(
+    trainer: pl.Trainer, model: Objective, data: BlockData, run: Path, cell: dict[str, Any], config: dict[str, Any]
+) -> None:
+    """Write what the run is; keep what a sweep has written into its cell."""
+    proof = pairing(model, data, trainer)
+    if (run / store.PAIRING).exists() and (before := store.read_json(run / store.PAIRING)) != proof:
+        changed = [key for key in proof if before.get(key) != proof[key]]
+        raise ValueError(
+            f"{run} was begun with another {' and '.join(changed)}; resuming would mix two experiments. Restore "
+            f"what it was begun with, or delete it to start again"
+        )
+    store.write_json(run / store.PAIRING, proof)
+    store.write_text(run / store.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    store.write_json(run / store.ENVIRONMENT, describe(trainer, config["seed_everything"]))
+    planned = store.read_json(run / store.CELL) if (run / store.CELL).exists() else {}
+    measured = {
+        "budget_tokens": model.budget_tokens(data.block_length),
+        "nominal_density": model.nominal_density,
+        "language": data.language,
+        "corpus": data.source,
+    }
+    store.write_json(run / store.CELL, {**cell, **planned, **measured})
+
+
+@contextmanager
+def _asked_to_stop(stop: StopRequest) -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into a request to save and stop, while a run lasts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    stop.signal = None
+    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
