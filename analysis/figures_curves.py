@@ -78,7 +78,7 @@ def own_losses(grid: Grid) -> Drawing | None:
                 _floors(ax, grid, arms)
             ax.set_title(plain(f"{objective}: {'training' if quantity == 'train/nats' else 'held-out'} loss"))
             ax.set_ylabel("nats per target")
-    lowest = Line2D([], [], color=GREY, lw=1.2, ls=DOTTED, label="best possible, in the arm's colour")
+    lowest = Line2D([], [], color=GREY, lw=1.2, ls=DOTTED, label="best possible")
     legend(figure, grid.arms, looks(grid), [lowest] if FLOOR in grid.quantities else [])
     caption = (
         "Each arm's loss on its own question, drawn apart: the panels must not be compared across "

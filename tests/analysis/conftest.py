@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.grids import GridBuilder, write_pair
+from tests.analysis.grids import GridBuilder, write_pair, write_two_languages
 
 
 @pytest.fixture
@@ -14,3 +14,9 @@ def builder(tmp_path: Path) -> GridBuilder:
 def pair_grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished grid of two arms and three seeds, for tests that only read it."""
     return write_pair(GridBuilder(tmp_path_factory.mktemp("pair") / "grid"))
+
+
+@pytest.fixture(scope="session")
+def two_languages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished grid of two arms on each of two languages, for tests that only read it."""
+    return write_two_languages(GridBuilder(tmp_path_factory.mktemp("two") / "grid"))

@@ -28,6 +28,7 @@ class Plan:
     factors: dict[str, str] = field(default_factory=dict)
     pairing: dict[str, Any] = field(default_factory=dict)
     stream: int = 7
+    corpus: str | None = "KingJames"
 
 
 def rising(start: float, end: float, half: float, noise: float = 0.0) -> Curve:
@@ -61,6 +62,33 @@ def yardsticks(plan: Plan, half: float, best: float = 0.8, noise: float = 0.004)
     return replace(plan, curves=curves)
 
 
+CEILINGS = {"token": 0.57, "past": 0.80, "both": 0.91}
+
+
+def falling(start: float, power: float = 0.5) -> Curve:
+    """start · tokens^−power, a straight line in log–log; each seed starts 10 % higher than the one before."""
+    return lambda tokens, seed: start * (1 + 0.1 * seed) * tokens**-power
+
+
+def known_rules(plan: Plan, excess: Curve, floor: float, states: Curve, error: float = 0.01) -> Plan:
+    """The plan with what a run on a language with known rules records."""
+    curves: dict[str, Curve] = {
+        "held_out/nats": lambda t, s: floor + excess(t, s),
+        "held_out/floor_nats": lambda t, s: floor,
+        "held_out/excess_nats": excess,
+        "held_out/excess_error": lambda t, s: error,
+        "probe/states/accuracy": states,
+        "probe/states/f1": states,
+        "probe/states/majority": lambda t, s: 0.1,
+    }
+    curves |= {f"probe/states/ceiling/{view}": lambda t, s, v=value: v for view, value in CEILINGS.items()}
+    if plan.mask_rate is not None:
+        curves |= {"held_out/excess_nats@0.3": excess, "held_out/excess_error@0.3": lambda t, s: error}
+    factors = {"language": "known rules", "arm": plan.arm}
+    arm = f"known rules, {plan.arm}"
+    return replace(plan, curves=curves, corpus="HiddenMarkov", factors=factors, arm=arm, pairing={"data": "rules"})
+
+
 def write_run(
     run: Path, plan: Plan, seed: int, tokens: int = SNAPSHOTS[-1], state: str = "done", **status: Any
 ) -> dict[str, Any]:
@@ -78,7 +106,7 @@ def write_run(
         "budget_tokens": SNAPSHOTS[-1],
         "nominal_density": plan.density,
         "language": "en",
-        "corpus": "KingJames",
+        "corpus": plan.corpus,
         "title": "",
     }
     store.write_json(run / store.CELL, cell)
@@ -120,7 +148,9 @@ class GridBuilder:
         for path in scratch.iterdir():
             path.unlink()
         scratch.rmdir()
-        self.cells.append({**cell, "directory": f"runs/{plan.arm}-s{seed}-pending"})
+        measured = ("budget_tokens", "nominal_density", "language", "corpus")
+        planned = {key: value for key, value in cell.items() if key not in measured}
+        self.cells.append({**planned, "directory": f"runs/{plan.arm}-s{seed}-pending"})
 
     def finish(self, **plan: Any) -> Path:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -134,4 +164,16 @@ def write_pair(builder: GridBuilder, seeds: int = 3) -> Path:
     for seed in range(seeds):
         builder.run(yardsticks(CLM, 8_000), seed)
         builder.run(yardsticks(MLM, 30_000), seed)
+    return builder.finish()
+
+
+def write_two_languages(builder: GridBuilder, seeds: int = 3) -> Path:
+    """The same two arms on a language with known rules and on the King James Bible."""
+    for seed in range(seeds):
+        builder.run(known_rules(CLM, falling(20), 3.4, rising(0.5, 0.78, 2_000, 0.003)), seed)
+        builder.run(known_rules(MLM, falling(40), 2.9, rising(0.5, 0.86, 4_000, 0.003)), seed)
+    for seed in range(seeds):
+        for plan, half in ((CLM, 8_000), (MLM, 30_000)):
+            text = replace(plan, factors={"language": "King James", "arm": plan.arm}, arm=f"King James, {plan.arm}")
+            builder.run(yardsticks(text, half), seed)
     return builder.finish()
