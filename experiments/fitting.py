@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +28,22 @@ class Interrupted(Exception):
     """The run was asked to stop; it has saved its state and can be resumed."""
 
 
-def fit_run(
-    trainer: pl.Trainer,
-    model: Objective,
-    data: BlockData,
-    run: Path,
-    cell: dict[str, Any],
-    config: dict[str, Any],
-    evaluation: EvaluationConfig,
-    stop: StopRequest,
-) -> None:
+@dataclass(frozen=True)
+class Run:
+    """One run: where it lives, and what it is."""
+
+    directory: Path
+    cell: dict[str, Any]
+    """What store.CELL is to say of it."""
+    config: dict[str, Any]
+    """Its resolved configuration."""
+    evaluation: EvaluationConfig
+
+
+def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run, stop: StopRequest) -> None:
     """Train, record and evaluate; the run's directory is all the state there is.
 
-    Args:
-        cell: what store.CELL is to say of the run.
-        config: its resolved configuration.
-        stop: set by Ctrl-C and SIGTERM while the run lasts; it then saves at the end of its step.
+    `stop` is set by Ctrl-C and SIGTERM while the run lasts; it then saves at the end of its step.
 
     Raises:
         Interrupted: when it was asked to stop before the end of its budget.
@@ -56,34 +57,26 @@ def fit_run(
             f"model.init_args.encoder.max_length to at least {data.block_length}"
         )
     # One rank stands for all.
-    lock = FileLock(run / store.LOCK, timeout=0) if trainer.is_global_zero else nullcontext()
+    lock = FileLock(run.directory / store.LOCK, timeout=0) if trainer.is_global_zero else nullcontext()
     try:
         with lock, _asked_to_stop(stop):
-            _fit_locked(trainer, model, data, run, cell, config, evaluation, stop)
+            _fit_locked(trainer, model, data, run, stop)
     except Timeout:
-        raise ValueError(f"another process is working on {run}; wait for it, or stop it") from None
+        raise ValueError(f"another process is working on {run.directory}; wait for it, or stop it") from None
 
 
-def _fit_locked(
-    trainer: pl.Trainer,
-    model: Objective,
-    data: BlockData,
-    run: Path,
-    cell: dict[str, Any],
-    config: dict[str, Any],
-    evaluation: EvaluationConfig,
-    stop: StopRequest,
-) -> None:
-    checkpoints = complete(run / "checkpoints")
-    status = Status(run)
+def _fit_locked(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run, stop: StopRequest) -> None:
+    directory = run.directory
+    checkpoints = complete(directory / "checkpoints")
+    status = Status(directory)
     if trainer.is_global_zero:
-        _describe_run(trainer, model, data, run, cell, config)
+        _describe_run(trainer, model, data, run)
         step = int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0
-        store.drop_rows_after(run / store.METRICS, step)
+        store.drop_rows_after(directory / store.METRICS, step)
     status.write()
-    recorder = Recorder(config["record_every_steps"])
-    snapshots = Snapshots(run / "snapshots", recorder, Evaluation(data, evaluation), evaluation)
-    saver = Checkpoints(run / "checkpoints", config["checkpoint_every_steps"], stop)
+    recorder = Recorder(run.config["record_every_steps"])
+    snapshots = Snapshots(directory / "snapshots", recorder, Evaluation(data, run.evaluation), run.evaluation)
+    saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
     trainer.callbacks = [recorder, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
     trainer.limit_val_batches = 0  # held-out loss is measured at the snapshots, not at epochs
     try:
@@ -93,35 +86,35 @@ def _fit_locked(
         raise
     budget = model.budget_tokens(data.block_length)
     tokens = int(model.ledger.compute()["tokens"])
-    status.write(state="done" if tokens >= budget else "interrupted", step=trainer.global_step, tokens=tokens)
+    state = "done" if tokens >= budget else "interrupted"
+    status.write(state=state, step=trainer.global_step, tokens=tokens, budget_tokens=budget)
     if tokens < budget:
-        raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({run})")
+        raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({directory})")
     if trainer.is_global_zero:
-        store.write_text(run / store.DONE, "")
+        store.write_text(directory / store.DONE, "")
 
 
-def _describe_run(
-    trainer: pl.Trainer, model: Objective, data: BlockData, run: Path, cell: dict[str, Any], config: dict[str, Any]
-) -> None:
+def _describe_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run) -> None:
     """Write what the run is; keep what a sweep has written into its cell."""
+    directory = run.directory
     proof = pairing(model, data, trainer)
-    if (run / store.PAIRING).exists() and (before := store.read_json(run / store.PAIRING)) != proof:
+    if (directory / store.PAIRING).exists() and (before := store.read_json(directory / store.PAIRING)) != proof:
         changed = [key for key in proof if before.get(key) != proof[key]]
         raise ValueError(
-            f"{run} was begun with another {' and '.join(changed)}; resuming would mix two experiments. Restore "
+            f"{directory} was begun with another {' and '.join(changed)}; resuming would mix two experiments. Restore "
             f"what it was begun with, or delete it to start again"
         )
-    store.write_json(run / store.PAIRING, proof)
-    store.write_text(run / store.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
-    store.write_json(run / store.ENVIRONMENT, describe(trainer, config["seed_everything"]))
-    planned = store.read_json(run / store.CELL) if (run / store.CELL).exists() else {}
+    store.write_json(directory / store.PAIRING, proof)
+    store.write_text(directory / store.CONFIG, yaml.safe_dump(run.config, sort_keys=False, allow_unicode=True))
+    store.write_json(directory / store.ENVIRONMENT, describe(trainer, run.config["seed_everything"]))
+    planned = store.read_json(directory / store.CELL) if (directory / store.CELL).exists() else {}
     measured = {
         "budget_tokens": model.budget_tokens(data.block_length),
         "nominal_density": model.nominal_density,
         "language": data.language,
         "corpus": data.source,
     }
-    store.write_json(run / store.CELL, {**cell, **planned, **measured})
+    store.write_json(directory / store.CELL, {**run.cell, **planned, **measured})
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from experiments.cell import describe_cell
 from experiments.checkpoint import DurableCheckpointIO
 from experiments.data import BlockData
 from experiments.evaluate import Evaluation, EvaluationConfig
-from experiments.fitting import fit_run
+from experiments.fitting import Run, fit_run
 from experiments.recorder import MetricsFile
 from objectives import Objective, Vocabulary
 
@@ -158,16 +158,8 @@ class ObjectiveCLI(LightningCLI):
 
     def fit(self, model: Objective, datamodule: BlockData) -> None:
         """Train a run from where it stands to the end of its budget."""
-        fit_run(
-            self.trainer,
-            model,
-            datamodule,
-            self.run_directory,
-            self.cell,
-            self.plain,
-            self._get(self.config_init, "evaluation"),
-            self.stop,
-        )
+        evaluation = self._get(self.config_init, "evaluation")
+        fit_run(self.trainer, model, datamodule, Run(self.run_directory, self.cell, self.plain, evaluation), self.stop)
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
         config = self._get(self.config_init, "trainer")
