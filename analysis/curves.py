@@ -69,7 +69,8 @@ def at(line_x: Array, line_y: Array, x: Array) -> Array:
         logarithmic = np.log(np.maximum(x, 1e-300) / safe) / np.log(np.where(positive, right / safe, 2.0))
         linear = (x - left) / (right - left)
     fraction = np.clip(np.nan_to_num(np.where(positive, logarithmic, linear), nan=1.0), 0.0, 1.0)
-    return line_y[index] * (1 - fraction) + line_y[index + 1] * fraction
+    between_both = line_y[index] * (1 - fraction) + line_y[index + 1] * fraction
+    return np.where(fraction == 0, line_y[index], between_both)  # a gap (NaN) on the right does not reach the left
 
 
 def band(seeds: list[Line], logarithmic: bool = False) -> Band | None:

@@ -40,7 +40,9 @@ def families(arms: Sequence[Arm]) -> list[Family]:
         groups.setdefault((level, corpus), []).append(arm)
     found = []
     for (level, corpus), members in groups.items():
-        source = (f"{level} ({corpus or UNKNOWN})" if len(corpora[level]) > 1 else level) or corpus or UNKNOWN
+        source = level or corpus or UNKNOWN
+        if level and len(corpora[level]) > 1:
+            source = f"{level} ({corpus or UNKNOWN})"
         named = _short_names(members)
         found.append(Family(source, tuple(_renamed(arm, named[arm.name]) for arm in members), named))
     return found

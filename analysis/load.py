@@ -83,6 +83,8 @@ class Grid:
         """Mean over runs of the last value of what should not change, such as a majority accuracy."""
         found = [c.series[quantity].values for c in self.cells if quantity in c.series]
         values = [recorded[-1] for recorded in found if recorded.size]
+        if len(set(values)) == 1:
+            return float(values[0])
         return float(np.mean(values)) if values else None
 
     def chance(self, quantity: str) -> float | None:

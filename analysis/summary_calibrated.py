@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from analysis.ceilings import Ceilings, ceilings, reading
-from analysis.cells import Arm, Missing
+from analysis.cells import Arm
 from analysis.load import Grid
 from analysis.quantities import EXCESS, label, sentence
+from analysis.statistics import Interval
 from analysis.tables import show
 from analysis.tables_scores import finals
 
@@ -14,24 +15,33 @@ def best_possible(grid: Grid) -> list[str]:
     """A sentence on the excess of every arm, and one on each probe that has ceilings; nothing where unknown."""
     said = []
     if EXCESS in grid.quantities:
-        each = "; ".join(f"{arm.name} {_score(arm, EXCESS)}" for arm in grid.arms)
-        said.append(f"Nats per target above the best possible loss, at the end: {each}.")
+        each = [f"{arm.name} {_shown(score)}" for arm, score in _finished(grid, EXCESS)]
+        said.append(f"Nats per target above the best possible loss, at the end: {_listed(grid, EXCESS, each)}.")
     return [*said, *(_beside(grid, known) for known in ceilings(grid))]
 
 
 def _beside(grid: Grid, known: Ceilings) -> str:
-    each = []
-    for arm in grid.arms:
-        score = finals(arm, known.quantity)
-        words = reading(arm, score, known.past)
-        each.append(f"{arm.name} {words if isinstance(score, Missing) else f'{_score(arm, known.quantity)}, {words}'}")
+    quantity = known.quantity
+    each = [
+        f"{arm.name} {_shown(score)}, {reading(arm, score, known.past)}" for arm, score in _finished(grid, quantity)
+    ]
     return (
-        f"{sentence(label(known.quantity))}, at the end: {'; '.join(each)}. The best possible guess reaches "
+        f"{sentence(label(quantity))}, at the end: {_listed(grid, quantity, each)}. The best possible guess reaches "
         f"{known.token:.3f} from the token alone, {known.past:.3f} from the past, which no causal model can pass, and "
         f"{known.both:.3f} from both sides, which no model can."
     )
 
 
-def _score(arm: Arm, quantity: str) -> str:
-    score = finals(arm, quantity)
-    return str(score) if isinstance(score, Missing) else f"{show(score, 'score')} (n = {score.n})"
+def _finished(grid: Grid, quantity: str) -> list[tuple[Arm, Interval]]:
+    scores = [(arm, finals(arm, quantity)) for arm in grid.arms]
+    return [(arm, score) for arm, score in scores if isinstance(score, Interval)]
+
+
+def _listed(grid: Grid, quantity: str, each: list[str]) -> str:
+    have = [arm for arm, _ in _finished(grid, quantity)]
+    lack = ", ".join(arm.name for arm in grid.arms if arm not in have)
+    return "; ".join([*each, f"no final score yet: {lack}"] if lack else each)
+
+
+def _shown(score: Interval) -> str:
+    return f"{show(score, 'score')} (n = {score.n})"

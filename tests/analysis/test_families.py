@@ -23,7 +23,7 @@ def report(two_languages, tmp_path_factory):
 
 def on(plan, language, **how):
     factors = {"language": language, "arm": plan.arm}
-    return replace(small(plan), factors=factors, arm=f"{language}, {plan.arm}", **how)
+    return replace(plan, curves={}, factors=factors, arm=f"{language}, {plan.arm}", **how)
 
 
 def test_arms_fall_into_families_named_by_what_is_left(two_languages):
@@ -70,8 +70,15 @@ def test_an_arm_that_has_not_begun_is_with_the_others_of_its_language(builder):
     assert [(f.source, len(f.arms)) for f in grid.families] == [("English", 2), ("Chinese", 1)]
     document = compose(grid, [], "tokens", True)
     assert "Chinese: No run has recorded anything yet." in document.summary
-    builder.cells = [{**cell, "factors": {}} for cell in builder.cells[1:]]
-    assert [f.source for f in load(builder.finish()).families] == [""] and UNKNOWN
+
+
+def test_an_arm_of_which_nothing_is_known_is_compared_with_none(builder):
+    for corpus in ("KingJames", "PeoplesDaily"):
+        builder.run(replace(small(CLM), arm=corpus, corpus=corpus, factors={}), 0)
+    builder.pending(replace(small(MLM), factors={}), 0)
+    grid = load(builder.finish())
+    assert [f.source for f in grid.families] == ["KingJames", "PeoplesDaily", UNKNOWN]
+    assert comparisons(grid) == []
 
 
 def test_unpaired_arms_of_one_family_are_still_refused(builder):

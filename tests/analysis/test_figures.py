@@ -34,6 +34,17 @@ def test_own_losses_share_no_panel_between_objectives(many):
     assert "must not be compared across objectives" in drawing.caption
 
 
+def test_held_out_panels_have_the_floor_of_each_arm(two_languages):
+    rules, text = load(two_languages).families
+    with style():
+        first, second = (figures_curves.own_losses(family) for family in (rules, text))
+    for ax, floor in zip(first.figure.axes, (3.4, 2.9), strict=True):
+        (level,) = (line.get_ydata()[0] for line in ax.lines if len(line.get_ydata()) == 2)
+        assert level == pytest.approx(floor) and ax.get_ylim()[0] < floor
+    assert "best possible" in [text.get_text() for text in first.figure.legends[0].get_texts()]
+    assert "best possible" not in [text.get_text() for text in second.figure.legends[0].get_texts()]
+
+
 def test_legend_covers_no_panel(many, tmp_path):
     with style():
         for drawing in (figures_overview.overview(many, "tokens", True), figures_scores.densities(many)):
