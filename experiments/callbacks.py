@@ -47,15 +47,12 @@ class Snapshots(pl.Callback):
     ) -> None:
         self.directory, self.recorder, self.evaluate, self.config = directory, recorder, evaluate, config
 
-    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
-        tokens = batch.tokens_BT.numel() * trainer.accumulate_grad_batches * trainer.world_size
-        budget = objective.budget_tokens(batch.tokens_BT.shape[1])
-        self.steps = snapshot_steps(budget, tokens, self.config.snapshots, self.config.first_tokens)
-
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        if step_ended(trainer, batch_idx) and trainer.global_step in self.steps:
+        budget = objective.budget_tokens(objective.block_length)
+        steps = snapshot_steps(budget, objective.tokens_per_step, self.config.snapshots, self.config.first_tokens)
+        if step_ended(trainer, batch_idx) and trainer.global_step in steps:
             self.recorder.record(trainer, objective, self.evaluate(objective))
             tokens = int(objective.ledger.compute()["tokens"])
             trainer.save_checkpoint(self.directory / f"tokens-{tokens:012d}.ckpt", weights_only=True)
@@ -70,14 +67,17 @@ def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | N
     return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | {last})
 
 
-class CommonMeasures(pl.Callback):
-    """For `test`: adds what can be set beside other runs to the loss on all held-out blocks."""
+class AllMeasures(pl.Callback):
+    """For `test`: adds a snapshot's measurements to the loss on all held-out blocks, which the objective logs."""
 
-    def __init__(self, measure: Callable[[Objective], dict[str, float]]) -> None:
-        self.measure = measure
+    LOGGED = tuple(f"held_out/{name}" for name in ("nats", "accuracy", "bits_per_character", "density"))
+
+    def __init__(self, evaluate: Callable[[Objective], dict[str, float]]) -> None:
+        self.evaluate = evaluate
 
     def on_test_epoch_end(self, trainer: pl.Trainer, objective: Any) -> None:
-        objective.log_dict(self.measure(objective))
+        measured = self.evaluate(objective)
+        objective.log_dict({name: value for name, value in measured.items() if name not in self.LOGGED})
 
 
 class Checkpoints(pl.Callback):
@@ -91,6 +91,8 @@ class Checkpoints(pl.Callback):
         # Lightning has put its own handler before ours by now, and would leave in the middle of a step.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self.stop.ask)
+        if self.restored is not None and self.read_all(trainer, objective):
+            trainer.should_stop = True
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         # As late as this, because Lightning and the loaders draw numbers while they set up.
@@ -115,6 +117,11 @@ class Checkpoints(pl.Callback):
         if stopping:
             trainer.should_stop = True
 
+    def read_all(self, trainer: pl.Trainer, objective: Objective) -> bool:
+        """True when the checkpoint that the run is resumed from was that of its last step."""
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        return objective.ledger.compute()["tokens"] >= objective.budget_tokens(data.block_length)
+
     def state_dict(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
         return {"cpu": torch.get_rng_state(), "cuda": cuda}
@@ -136,10 +143,9 @@ class Status(pl.Callback):
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         if time.monotonic() - self.written > 1:
-            tokens_per_step = batch.tokens_BT.numel() * trainer.accumulate_grad_batches * trainer.world_size
-            tokens = trainer.global_step * tokens_per_step
+            tokens = trainer.global_step * objective.tokens_per_step
             seconds = objective.ledger.seconds.item()
-            self.bar.total = objective.budget_tokens(batch.tokens_BT.shape[1])
+            self.bar.total = objective.budget_tokens(objective.block_length)
             self.bar.update(tokens - self.bar.n)
             self.write(
                 step=trainer.global_step,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from experiments.evaluate import EvaluationConfig
 from experiments.store import content_hash
 from objectives.saved import build_arguments, import_object
 
@@ -15,11 +16,17 @@ def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
     """What store.CELL says of a run; the hash is that of its resolved configuration.
 
     Raises:
-        ValueError: when a setting of the objective is refused.
+        ValueError: when a setting of the objective, of the data or of the evaluation is refused.
     """
     digest = content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
     path, arguments = config["model"]["class_path"], config["model"]["init_args"]
-    build_arguments(import_object(path), arguments)
+    length = _checked_block_length(config)
+    encoder = build_arguments(import_object(path), arguments)["encoder"]
+    if length > encoder.max_length:
+        raise ValueError(
+            f"blocks of {length} tokens are longer than the encoder's max_length {encoder.max_length}; set "
+            f"model.init_args.encoder.max_length to at least {length}"
+        )
     corruption = arguments.get("corruption")
     return {
         "name": config["name"],
@@ -32,3 +39,10 @@ def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
         "mask_rate": corruption["rate"] if corruption else None,
         "corruption_mix": [corruption[part] for part in ("mask", "random", "keep")] if corruption else None,
     }
+
+
+def _checked_block_length(config: dict[str, Any]) -> int:
+    """Tokens of a block, once the settings of data and evaluation have been found good."""
+    EvaluationConfig(**config["evaluation"])
+    built = build_arguments(import_object(config["data"]["class_path"]), config["data"]["init_args"])
+    return built["block_length"] if "block_length" in built else built["rules"].block_length

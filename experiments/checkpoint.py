@@ -6,14 +6,13 @@ writer moves a temporary file across file systems, and a kill in between loses t
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
 
-from experiments.store import replacing, write_text
+from experiments.store import file_digest, replacing, write_text
 
 
 class DurableCheckpointIO(CheckpointIO):
@@ -25,7 +24,7 @@ class DurableCheckpointIO(CheckpointIO):
         digest_file(path).unlink(missing_ok=True)
         with replacing(path) as temporary:
             torch.save(checkpoint, temporary)
-            digest = file_hash(temporary)
+            digest = file_digest(temporary)
         write_text(digest_file(path), digest + "\n")
 
     def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
@@ -43,7 +42,7 @@ def verify(path: Path) -> None:
     if not path.exists():
         raise ValueError(f"no checkpoint at {path}")
     recorded = digest_file(path).read_text().strip() if digest_file(path).exists() else "none"
-    if recorded != file_hash(path):
+    if recorded != file_digest(path):
         raise ValueError(
             f"the checkpoint {path} is damaged (its sha256 differs from the one written beside it); delete it to go "
             f"on from the one before it"
@@ -55,11 +54,14 @@ def complete(directory: Path) -> list[Path]:
     return [path for path in sorted(directory.glob("*.ckpt")) if digest_file(path).exists()]
 
 
+def remove_unfinished(run: Path) -> None:
+    """Remove what a kill left half-written in a run: temporary files, and checkpoints without their hash."""
+    for path in run.glob("**/.*.tmp"):
+        path.unlink()
+    for path in run.glob("*/*.ckpt"):
+        if not digest_file(path).exists():
+            path.unlink()
+
+
 def digest_file(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
-
-
-def file_hash(path: Path) -> str:
-    """sha256 of a file's content."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 COMMANDS = {
     "fit": "train one run; a LightningCLI: --config FILE, every field overridable",
@@ -46,6 +47,7 @@ def _dispatch(arguments: list[str]) -> int:
         return report(arguments[1:])
     from experiments import runs, sweep
 
+    own: dict[str, Any] = {"sweep": sweep, "runs": runs}
     parser = argparse.ArgumentParser(
         "clm-vs-mlm",
         description="Compare causal and masked language modelling: one encoder, one stream of text, one budget.",
@@ -55,11 +57,10 @@ def _dispatch(arguments: list[str]) -> int:
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        for module in (sweep, runs):
-            if module.__name__.endswith(name):
-                module.add_arguments(command)
+        if name in own:
+            own[name].add_arguments(command)
     options = parser.parse_args(arguments)
-    return {"sweep": sweep, "runs": runs}[options.command].main(options)
+    return own[options.command].main(options)
 
 
 if __name__ == "__main__":

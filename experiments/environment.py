@@ -54,10 +54,10 @@ def pairing(objective: Objective, data: BlockData, trainer: pl.Trainer) -> dict[
 
 
 def _git(directory: Path, *arguments: str) -> str | None:
-    """What git answers; None outside a checkout of this project, or without git."""
+    """What git answers; None outside a checkout, or without git."""
     command = ["git", "-C", str(directory), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None

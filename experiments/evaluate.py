@@ -93,7 +93,7 @@ class Evaluation:
         corruption: Corruption | None,
     ) -> dict[str, float]:
         metric = NegativeLogLikelihood(objective.vocabulary.characters_per_token).to(objective.device)
-        excess = Excess()
+        excess = Excess().to(objective.device)
         with evaluating(objective), torch.inference_mode():
             for batch in self.data.val_dataloader():
                 batch = Batch(*(part.to(objective.device) for part in batch))
@@ -102,5 +102,5 @@ class Evaluation:
                     metric.update(answers)
                     floor_BT = self.data.floor(view, batch.tokens_BT, corruption)
                     if floor_BT is not None:
-                        excess.add(answers, floor_BT)
-        return metric.compute() | excess.compute()
+                        excess.update(answers, floor_BT)
+        return metric.compute() | (excess.compute() if excess.nats else {})

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
 
 from objectives import Answers
 
@@ -14,31 +16,36 @@ IMPOSSIBLE = 3
 """A loss so many standard errors below the best possible one is an error in somebody's arithmetic."""
 
 
-class Excess:
+class Excess(Metric):
     """Loss minus floor over the same blocks and masks; the standard error takes blocks as the units."""
 
-    def __init__(self) -> None:
-        self.nats: list[Tensor] = []
-        self.targets: list[Tensor] = []
-        self.floor = 0.0
+    full_state_update = False
+    nats: list[Tensor]
+    targets: list[Tensor]
+    floor: Tensor
 
-    def add(self, answers: Answers, floor_BT: Tensor) -> None:
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("nats", [], dist_reduce_fx="cat")
+        self.add_state("targets", [], dist_reduce_fx="cat")
+        self.add_state("floor", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, answers: Answers, floor_BT: Tensor) -> None:
         """Add a batch. floor_BT: lowest possible nats at each asked position, float64."""
+        floor_BT = floor_BT.to(answers.nats_N.device)
         nats_BT = torch.zeros_like(floor_BT)
-        nats_BT[answers.asked_BT.cpu()] = answers.nats_N.cpu()
+        nats_BT[answers.asked_BT] = answers.nats_N
         self.nats.append((nats_BT - floor_BT).sum(1))
-        self.targets.append(answers.asked_BT.sum(1).cpu().double())
-        self.floor += floor_BT.sum().item()
+        self.targets.append(answers.asked_BT.sum(1).double())
+        self.floor += floor_BT.sum()
 
     def compute(self) -> dict[str, float]:
-        """floor_nats, excess_nats and excess_error (its standard error), per target; nothing when nothing was added.
+        """floor_nats, excess_nats and excess_error (its standard error), per target.
 
         Raises:
             ArithmeticError: when the excess is more than 3 standard errors below 0.
         """
-        if not self.nats:
-            return {}
-        nats_B, targets_B = torch.cat(self.nats), torch.cat(self.targets)
+        nats_B, targets_B = dim_zero_cat(self.nats), dim_zero_cat(self.targets)
         targets = targets_B.sum()
         excess = nats_B.sum() / targets
         # Ratio estimator: the deviation of each block from what the overall rate expects of it.
@@ -49,7 +56,7 @@ class Excess:
                 f"{IMPOSSIBLE * error:.4f}): either the floor or the loss is computed wrongly"
             )
         return {
-            "floor_nats": self.floor / targets.item(),
+            "floor_nats": (self.floor / targets).item(),
             "excess_nats": excess.item(),
             "excess_error": error.item(),
         }

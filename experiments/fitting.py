@@ -13,10 +13,11 @@ from typing import Any
 import pytorch_lightning as pl
 import yaml
 from filelock import FileLock, Timeout
+from pytorch_lightning.utilities import rank_zero_warn
 
 from experiments import store
 from experiments.callbacks import Checkpoints, Snapshots, Status, StopRequest
-from experiments.checkpoint import complete
+from experiments.checkpoint import complete, remove_unfinished, verify
 from experiments.data import BlockData
 from experiments.environment import describe, pairing
 from experiments.evaluate import Evaluation, EvaluationConfig
@@ -26,6 +27,14 @@ from objectives import Objective
 
 class Interrupted(Exception):
     """The run was asked to stop; it has saved its state and can be resumed."""
+
+
+class Busy(ValueError):
+    """Another process works on the run."""
+
+
+class TrainingFailed(Exception):
+    """Something went wrong inside training; the cause is attached, with its traceback."""
 
 
 @dataclass(frozen=True)
@@ -47,27 +56,25 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run, st
 
     Raises:
         Interrupted: when it was asked to stop before the end of its budget.
-        ValueError: when another process works on the run, when it was begun with other data or weights, when the
-            blocks are too long for the encoder, or when its checkpoint is damaged.
+        ValueError: when another process works on the run, when it was begun with other data or weights, or when
+            its checkpoint is damaged.
     """
-    longest = model.encoder.config.max_length
-    if data.block_length > longest:
-        raise ValueError(
-            f"data.block_length {data.block_length} is longer than the encoder's max_length {longest}; set "
-            f"model.init_args.encoder.max_length to at least {data.block_length}"
-        )
-    # One rank stands for all.
-    lock = FileLock(run.directory / store.LOCK, timeout=0) if trainer.is_global_zero else nullcontext()
+    # One rank stands for all. A moment's patience, because looking whether a run is locked takes the lock.
+    lock = FileLock(run.directory / store.LOCK, timeout=3) if trainer.is_global_zero else nullcontext()
     try:
         with lock, _asked_to_stop(stop):
             _fit_locked(trainer, model, data, run, stop)
     except Timeout:
-        raise ValueError(f"another process is working on {run.directory}; wait for it, or stop it") from None
+        raise Busy(f"another process is working on {run.directory}; wait for it, or stop it") from None
 
 
 def _fit_locked(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run, stop: StopRequest) -> None:
     directory = run.directory
+    if trainer.is_global_zero:
+        remove_unfinished(directory)
     checkpoints = complete(directory / "checkpoints")
+    if checkpoints:
+        verify(checkpoints[-1])
     status = Status(directory)
     if trainer.is_global_zero:
         _describe_run(trainer, model, data, run)
@@ -83,7 +90,7 @@ def _fit_locked(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run
         trainer.fit(model, data, ckpt_path=str(checkpoints[-1]) if checkpoints else None)
     except BaseException as error:
         status.write(state="failed", error=f"{type(error).__name__}: {error}")
-        raise
+        raise TrainingFailed(f"{type(error).__name__}: {error}") from error
     budget = model.budget_tokens(data.block_length)
     tokens = int(model.ledger.compute()["tokens"])
     state = "done" if tokens >= budget else "interrupted"
@@ -106,7 +113,16 @@ def _describe_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: R
         )
     store.write_json(directory / store.PAIRING, proof)
     store.write_text(directory / store.CONFIG, yaml.safe_dump(run.config, sort_keys=False, allow_unicode=True))
-    store.write_json(directory / store.ENVIRONMENT, describe(trainer, run.config["seed_everything"]))
+    surroundings = describe(trainer, run.config["seed_everything"])
+    if (directory / store.ENVIRONMENT).exists():
+        threads = store.read_json(directory / store.ENVIRONMENT)["threads"]
+        if threads != surroundings["threads"]:
+            rank_zero_warn(
+                f"begun with {threads} threads and resumed with {surroundings['threads']}: sums may differ in their "
+                f"last bits; give --threads {threads} to repeat the run exactly"
+            )
+    store.write_json(directory / store.ENVIRONMENT, surroundings)
+    data.save_tokenizer(directory)
     planned = store.read_json(directory / store.CELL) if (directory / store.CELL).exists() else {}
     measured = {
         "budget_tokens": model.budget_tokens(data.block_length),
@@ -123,10 +139,11 @@ def _asked_to_stop(stop: StopRequest) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    stop.signal = None
     before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
+        # Not on entry: a request that came while the run was being set up counts.
+        stop.signal = None
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -8,6 +8,8 @@
         mlm: {model.class_path: objectives.MLM}
       model.init_args.optimizer.learning_rate: [0.001, 0.003]      # or a key and its values
     seeds: [1, 2, 3]
+    imports: [my_package]                              # whose class paths it may name
+    baseline: mlm                                      # the arm that reports compare MLM arms with
 
 Cells are the product of all axes, each with every seed; keys may be nested or dotted.
 """
@@ -84,25 +86,30 @@ def read_grid(path: Path) -> Grid:
         raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not content.keys() <= KEYS or not {"base", "seeds"} <= content.keys():
         raise ValueError(f"{path} is no grid: it takes the keys {', '.join(sorted(KEYS))}, base and seeds among them")
+    kinds = {"base": dict, "axes": dict, "imports": list}
+    if wrong := [key for key, kind in kinds.items() if not isinstance(content.get(key, kind()), kind)]:
+        raise ValueError(f"{path}: base and axes must be mappings and imports a list; look at {', '.join(wrong)}")
     seeds = content["seeds"]
     if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
         raise ValueError(f"{path}: seeds must be a list of whole numbers, but is {seeds}")
-    axes = {str(name): _levels(path, name, levels) for name, levels in (content.get("axes") or {}).items()}
+    axes = {str(name): _levels(path, name, levels) for name, levels in content.get("axes", {}).items()}
+    short = [axis.rpartition(".")[2] for axis in axes]
+    names = {axis: name if short.count(name) == 1 else axis for axis, name in zip(axes, short, strict=True)}
     cells = []
     for combination in itertools.product(*(levels.items() for levels in axes.values())):
         config: dict[str, Any] = merged({}, content["base"])
         for _, overrides in combination:
             config = merged(config, overrides)
-        factors = {name.rpartition(".")[2]: label for name, (label, _) in zip(axes, combination, strict=True)}
+        factors = {names[axis]: label for axis, (label, _) in zip(axes, combination, strict=True)}
         arm = ", ".join(factors.values()) or "run"
         cells += [
             Cell(f"{_slug(arm)}-s{seed}", arm, seed, factors, merged(config, {"seed_everything": seed}))
             for seed in seeds
         ]
-    names = [cell.name for cell in cells]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    called = [cell.name for cell in cells]
+    if twice := sorted({name for name in called if called.count(name) > 1}):
         raise ValueError(f"{path}: more than one cell is called {', '.join(twice)}; give levels and seeds apart")
-    return Grid(path.stem, content.get("title", path.stem), cells, source, content.get("imports") or [])
+    return Grid(path.stem, content.get("title", path.stem), cells, source, content.get("imports", []))
 
 
 def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from experiments import store
 from experiments.progress import Progress
@@ -23,44 +24,43 @@ from experiments.progress import Progress
 DONE, FAILED, DIED, INTERRUPTED = "done", "failed", "died", "interrupted"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
+MakeExecutor = Callable[[], Any]
+"""Makes something that submits like a concurrent.futures.Executor."""
 Task = tuple[Path, list[str], list[str]]
 """A run's directory, the arguments of its `fit`, and the packages that its class paths may name."""
 
 
-def run_all(
-    tasks: Sequence[Task], workers: int, threads: int, progress: Progress, devices: Sequence[str | None] = ()
-) -> dict[Path, str]:
+def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
     """Run all tasks; gives the outcome (done, failed, died or interrupted) of each run directory.
 
-    A first Ctrl-C or SIGTERM lets every running cell save at the end of its step. With `devices`, worker i sees the
-    i-th only.
+    A first Ctrl-C or SIGTERM lets every running cell save at the end of its step.
+
+    Args:
+        executors: makes the executor of each place at which one cell at a time can run. What is needed of an
+            executor is `submit`, and of what that returns `done` and `result`.
     """
-    # Read by the numerical libraries of each worker as they load.
-    os.environ.update({name: str(threads) for name in THREAD_VARIABLES}, OMP_WAIT_POLICY="PASSIVE")
     pending = list(tasks)
     outcomes: dict[Path, str] = {}
-    slots = [_Slot(threads, device) for device in (devices or [None] * workers)[:workers]]
-    running: dict[Future[str], tuple[_Slot, Path]] = {}
+    slots = [_Slot(make) for make in executors]
     stopping: list[int] = []
     before = {number: signal.signal(number, lambda n, _: stopping.append(n)) for number in _SIGNALS}
     try:
         while True:
-            while pending and len(running) < len(slots) and not stopping:
-                busy = [slot for slot, _ in running.values()]
-                slot = next(slot for slot in slots if slot not in busy)
-                run, *arguments = pending.pop(0)
-                running[slot.submit(run, *arguments)] = (slot, run)
+            for slot in slots:
+                if slot.run is None and pending and not stopping:
+                    slot.start(*pending.pop(0))
+            running = [slot for slot in slots if slot.run is not None]
             if not running:
                 return outcomes | {run: INTERRUPTED for run, *_ in pending}
-            finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-            if stopping:
-                for slot, _ in running.values():
+            time.sleep(0.2)
+            for slot in running:
+                if stopping:
                     slot.ask_to_stop()
-            for future in finished:
-                slot, run = running.pop(future)
-                outcomes[run] = slot.outcome(future, stopping=bool(stopping))
-                progress.finished(run, outcomes[run])
-            progress.show([run for _, run in running.values()], outcomes, len(pending))
+                if slot.job.done():
+                    run, outcome = slot.finish(stopping=bool(stopping))
+                    outcomes[run] = outcome
+                    progress.finished(run, outcome)
+            progress.show([slot.run for slot in slots if slot.run is not None], outcomes, len(pending))
     finally:
         for slot in slots:
             slot.close()
@@ -68,35 +68,54 @@ def run_all(
             signal.signal(number, handler)
 
 
+def local_worker(threads: int, device: str | None = None) -> Executor:
+    """A worker process that lives on from cell to cell, because importing the libraries takes seconds."""
+    # Read by the numerical libraries of the worker as they load.
+    os.environ.update({name: str(threads) for name in THREAD_VARIABLES}, OMP_WAIT_POLICY="PASSIVE")
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, context, _start_worker, (threads, device))
+
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Slot:
-    """A place for one worker process; makes a new one after a death."""
+    """A place for one cell at a time; makes a new executor after a death."""
 
-    def __init__(self, threads: int, device: str | None) -> None:
-        self.threads, self.device = threads, device
-        self.executor: ProcessPoolExecutor | None = None
+    def __init__(self, make: MakeExecutor) -> None:
+        self.make = make
+        self.executor: Any = None
+        self.run: Path | None = None
+        self.job: Any = None
         self.asked = False
 
-    def submit(self, *task: object) -> Future[str]:
-        if self.executor is None:
-            context = multiprocessing.get_context("spawn")
-            self.executor = ProcessPoolExecutor(1, context, _start_worker, (self.threads, self.device))
-        return self.executor.submit(run_cell, *task)  # type: ignore[arg-type]
+    def start(self, run: Path, arguments: list[str], imports: list[str]) -> None:
+        self.executor = self.executor or self.make()
+        try:
+            self.job = self.executor.submit(run_cell, run, arguments, imports)
+        except BrokenExecutor:  # killed while it had nothing to do
+            self.close()
+            self.executor = self.make()
+            self.job = self.executor.submit(run_cell, run, arguments, imports)
+        self.run = run
 
     def ask_to_stop(self) -> None:
-        if not self.asked and self.executor is not None:
+        """Once: a second signal would reach a worker that has stopped listening."""
+        if not self.asked:
             self.asked = True
-            for pid in list(self.executor._processes or {}):
+            for pid in list(getattr(self.executor, "_processes", None) or {}):
                 os.kill(pid, signal.SIGTERM)
 
-    def outcome(self, future: Future[str], stopping: bool) -> str:
+    def finish(self, stopping: bool) -> tuple[Path, str]:
+        assert self.run is not None
+        job, run = self.job, self.run
+        self.job = self.run = None
         try:
-            return future.result()
-        except (BrokenProcessPool, KeyboardInterrupt):
+            return run, job.result()
+        except (Exception, KeyboardInterrupt) as error:  # a lost process, or a cell that could not even write its log
+            print(f"{run.name}: {type(error).__name__} {error}", file=sys.stderr)
             self.close()
-            return INTERRUPTED if stopping else DIED
+            return run, INTERRUPTED if stopping else DIED
 
     def close(self) -> None:
         if self.executor is not None:
@@ -107,7 +126,7 @@ class _Slot:
 def _start_worker(threads: int, device: str | None) -> None:
     if device is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = device
-    import torch  # after the environment is set, and never in the process that only launches
+    import torch  # after the environment is set
 
     torch.set_num_threads(threads)
 
@@ -119,7 +138,7 @@ _working = threading.Lock()
 def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
     """Train one run in this process, all it prints going to its log; gives done, failed or interrupted."""
     with _working, open(run / store.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
-        from experiments.fitting import Interrupted
+        from experiments.fitting import Busy, Interrupted
         from experiments.training import AlreadyDone, ObjectiveCLI
 
         _leave_with_parent(lambda: ObjectiveCLI.stop.ask(signal.SIGTERM))
@@ -129,6 +148,9 @@ def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
             return DONE
         except (Interrupted, KeyboardInterrupt):
             return INTERRUPTED
+        except Busy:  # another sweep's; its status is not ours to write
+            traceback.print_exc()
+            return FAILED
         except BaseException as error:
             traceback.print_exc()
             status = store.read_json(run / store.STATUS) if (run / store.STATUS).exists() else {}

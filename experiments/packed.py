@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.corpora.base import file_digest
+from experiments.store import file_digest
 from experiments.tokenizer import Tokenizer
 
 FORMAT = 1

@@ -15,10 +15,11 @@ SECONDS_BETWEEN_LINES = 30
 
 
 class Progress:
-    """Progress of a sweep over `total` cells, on stderr."""
+    """Progress of a sweep over `total` cells, `done` of which were done before, on stderr."""
 
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+    def __init__(self, total: int, done: int = 0, stream: TextIO | None = None) -> None:
         self.total = total
+        self.done = done
         self.stream = stream or sys.stderr
         self.started = self.shown = time.monotonic()
         self.drawn = 0
@@ -31,7 +32,7 @@ class Progress:
         self.shown = time.monotonic()
         lines = [cell_line(run) for run in sorted(running)]
         failed = sum(outcome in ("failed", "died") for outcome in outcomes.values())
-        done = self.total - pending - len(running) - failed
+        done = self.done + sum(outcome == "done" for outcome in outcomes.values())
         minutes, seconds = divmod(int(time.monotonic() - self.started), 60)
         lines.append(
             f"{done} of {self.total} cells done, {len(running)} running, {pending} to go, {failed} failed, "

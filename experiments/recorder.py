@@ -65,9 +65,10 @@ class Recorder(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        objective.ledger.update(seconds=time.perf_counter() - self.started)
         for epoch, index in zip(batch.epoch_B.tolist(), batch.index_B.tolist(), strict=True):
             self.stream = hashlib.blake2b(self.stream + struct.pack("<qq", epoch, index), digest_size=8).digest()
+        # After the indices have come from the device, and with them all that was queued there.
+        objective.ledger.update(seconds=time.perf_counter() - self.started)
         if step_ended(trainer, batch_idx) and trainer.global_step % self.every_steps == 0:
             self.record(trainer, objective)
 

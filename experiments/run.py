@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -21,8 +20,6 @@ USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configurat
 def main(arguments: Sequence[str]) -> int:
     """Exit code 0 when done, 130 when interrupted. Raises ValueError on bad input."""
     arguments, imports = _take_imports(arguments)
-    # Forked loader workers must not meet the tokenizer's threads.
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
         cli = ObjectiveCLI(by_bare_name(arguments), imports)
     except (ArgumentError, ValueError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""What a run and a grid look like on disk. Standard library and PyYAML only, so that a report opens in seconds.
+"""What a run and a grid look like on disk. Standard library and filelock only, so that a report opens in seconds.
 
 A run is a directory: config.yaml, cell.json, environment.json, pairing.json, metrics.csv, status.json, checkpoints/,
 snapshots/, log.txt and, written last, DONE. There is no other state: no database, no timestamps in names.
@@ -51,6 +51,12 @@ def content_hash(value: Any, length: int = 8) -> str:
     """Hexadecimal hash of a JSON-like value, independent of the order of its keys."""
     canonical = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(canonical.encode()).hexdigest()[:length]
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's contents."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

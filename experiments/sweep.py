@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import yaml
 
 from experiments import store
 from experiments.grid import Grid, find_grid, read_grid
-from experiments.launch import DIED, FAILED, INTERRUPTED, Task, run_all
+from experiments.launch import DIED, FAILED, INTERRUPTED, Task, local_worker, run_all
 from experiments.progress import Progress
 
 
@@ -20,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("grid", help="path of a grid's YAML file, or the bare name of a shipped one")
     parser.add_argument("--results", default="results", help="directory that gets <grid>/ (default: results)")
     parser.add_argument(
-        "--workers", type=int, default=None, help="cells at a time (default: one per GPU, or per CPU core)"
+        "--workers",
+        type=int,
+        default=None,
+        help="cells at a time (default: one per GPU or CPU core)",
     )
     parser.add_argument("--dry-run", action="store_true", help="list the cells and their states, and run nothing")
     parser.add_argument("--retry-failed", action="store_true", help="also run the cells that failed before")
@@ -42,21 +46,22 @@ def main(options: argparse.Namespace) -> int:
     store.make_directory(directory)
     store.write_text(directory / store.GRID, grid.source)
     store.write_json(directory / store.CELLS, cells)
-    missing = [
-        (cell, config)
-        for cell, config in planned
-        if (state := store.run_state(directory / cell["directory"]).state) != "done"
-        and (state != "failed" or options.retry_failed)
-    ]
+    states = [store.run_state(directory / cell["directory"]).state for cell in cells]
+    wanted = {"pending", "resumable"} | ({"failed"} if options.retry_failed else set())
+    missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
     gpus = _gpus()
-    workers = min(options.workers or len(gpus) or os.cpu_count() or 1, max(len(missing), 1))
+    # From what was asked for and never from what is missing: a resumed cell keeps its number of threads.
+    workers = min(options.workers or len(gpus) or os.cpu_count() or 1, len(gpus) or len(cells))
     threads = max(1, (os.cpu_count() or 1) // workers)
     tasks = [_task(directory, cell, config, threads, grid.imports) for cell, config in missing]
-    outcomes = run_all(tasks, workers, threads, Progress(len(cells)), gpus) if tasks else {}
+    devices: list[str | None] = [*gpus] or [None] * workers
+    executors = [partial(local_worker, threads, device) for device in devices[:workers]]
+    outcomes = run_all(tasks, executors[: len(tasks)], Progress(len(cells), states.count("done"))) if tasks else {}
+    code = _exit_code(directory, cells, list(outcomes.values()))
     from analysis.report import write_report
 
     print(write_report(directory))
-    return _exit_code(directory, cells, list(outcomes.values()))
+    return code
 
 
 def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -65,6 +70,7 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
     Raises:
         ValueError: when a configuration is refused, or two cells are the same run.
     """
+    from experiments.run import plain_reason
     from experiments.training import PlannedCLI
 
     planned = []
@@ -82,7 +88,9 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
         try:
             cli = PlannedCLI(arguments, grid.imports)
         except Exception as error:
-            raise ValueError(f"cell {cell.name}: {error}") from error
+            raise ValueError(f"cell {cell.name}: {plain_reason(str(error))}") from error
+        if cli.plain["trainer"]["devices"] not in (1, "auto"):
+            raise ValueError(f"cell {cell.name}: a sweep runs each cell on one device; leave trainer.devices at 1")
         twin = owners.setdefault(cli.cell["hash"], cell.name)
         if twin != cell.name:
             raise ValueError(f"cells {twin} and {cell.name} are the same run; remove one of them from the grid")

@@ -12,10 +12,11 @@ import pytorch_lightning as pl
 import torch
 import yaml
 from jsonargparse import set_parsing_settings
+from lightning_fabric.plugins.environments import SLURMEnvironment
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments import store
-from experiments.callbacks import CommonMeasures, StopRequest
+from experiments.callbacks import AllMeasures, StopRequest
 from experiments.cell import describe_cell
 from experiments.checkpoint import DurableCheckpointIO
 from experiments.data import BlockData
@@ -45,6 +46,8 @@ warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
 
 
 RESERVED = {
+    "min_steps": "model.init_args.budget",
+    "min_epochs": "model.init_args.budget",
     "max_steps": "model.init_args.budget",
     "max_epochs": "model.init_args.budget",
     "max_time": "model.init_args.budget",
@@ -52,6 +55,7 @@ RESERVED = {
     "overfit_batches": "a smaller corpus",
     "fast_dev_run": "a small model.init_args.budget",
     "gradient_clip_val": "model.init_args.optimizer.gradient_clip",
+    "gradient_clip_algorithm": "model.init_args.optimizer.gradient_clip, a norm",
     "use_distributed_sampler": "nothing: each rank reads its part of the stream",
 }
 """Settings of the Trainer that would end a run, or change its gradients, behind the back of its budget and hash."""
@@ -117,7 +121,7 @@ class ObjectiveCLI(LightningCLI):
         return {self.command: skipped | {"ckpt_path"} if self.command == "fit" else skipped}
 
     def _parse_ckpt_path(self) -> None:
-        """Nothing: settings come from the configuration; a checkpoint that differs from it is refused on loading."""
+        """Nothing: settings come from the configuration; the objective refuses a checkpoint of other settings."""
 
     def before_instantiate_classes(self) -> None:
         self.settings = self.config[self.subcommand]
@@ -154,7 +158,7 @@ class ObjectiveCLI(LightningCLI):
 
     def before_test(self) -> None:
         evaluation = Evaluation(self.datamodule, self._get(self.config_init, "evaluation"))
-        self.trainer.callbacks.append(CommonMeasures(evaluation.common))  # type: ignore[attr-defined]
+        self.trainer.callbacks.append(AllMeasures(evaluation))  # type: ignore[attr-defined]
 
     def fit(self, model: Objective, datamodule: BlockData) -> None:
         """Train a run from where it stands to the end of its budget."""
@@ -166,8 +170,13 @@ class ObjectiveCLI(LightningCLI):
         if self.subcommand == "fit":
             configured = config.get("logger") or []
             others = configured if isinstance(configured, list) else [configured]
+            kwargs["default_root_dir"] = str(self.run_directory)
             kwargs["logger"] = [MetricsFile(self.run_directory), *(one for one in others if one is not True)]
-        kwargs["plugins"] = [*(config.get("plugins") or []), DurableCheckpointIO()]
+        plugins = [*(config.get("plugins") or []), DurableCheckpointIO()]
+        if SLURMEnvironment.detect():
+            # Lightning's requeue saves inside a signal handler; ours saves at the end of the step.
+            plugins.append(SLURMEnvironment(auto_requeue=False))
+        kwargs["plugins"] = plugins
         return super().instantiate_trainer(**kwargs)
 
 

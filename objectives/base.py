@@ -18,7 +18,7 @@ from objectives.flops import training_flops
 from objectives.ledger import Ledger, NegativeLogLikelihood
 from objectives.loss import summed_nll
 from objectives.randomness import Key, evaluation_key
-from objectives.saved import describe, state_hash
+from objectives.saved import describe, refuse_other, state_hash
 from objectives.schedule import Budget, OptimizerConfig
 from objectives.view import IGNORE, Answers, Batch, View
 from objectives.vocabulary import Vocabulary
@@ -98,9 +98,9 @@ class Objective(pl.LightningModule, ABC):
         return padding_BT.cumsum(1) if bool(padding_BT.any()) else None
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        self._length = batch.tokens_BT.shape[1]
+        self.block_length = batch.tokens_BT.shape[1]
         micro_batches = self.trainer.accumulate_grad_batches * self.trainer.world_size
-        self._tokens_per_step = batch.tokens_BT.numel() * micro_batches
+        self.tokens_per_step = batch.tokens_BT.numel() * micro_batches
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         tokens_BT = batch.tokens_BT
@@ -165,16 +165,16 @@ class Objective(pl.LightningModule, ABC):
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         # The rate is a function of the step alone, so that there is no scheduler's state to lose.
-        tokens = (self.trainer.global_step + 1) * self._tokens_per_step
+        tokens = (self.trainer.global_step + 1) * self.tokens_per_step
         for group in optimizer.param_groups:
-            group["lr"] = self.optimizer.rate(tokens, self.budget_tokens(self._length))
+            group["lr"] = self.optimizer.rate(tokens, self.budget_tokens(self.block_length))
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         if self.optimizer.gradient_clip:
             nn.utils.clip_grad_norm_(self.parameters(), self.optimizer.gradient_clip)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        if self.trainer.global_step * self._tokens_per_step >= self.budget_tokens(self._length):
+        if self.trainer.global_step * self.tokens_per_step >= self.budget_tokens(self.block_length):
             self.trainer.should_stop = True
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -182,6 +182,7 @@ class Objective(pl.LightningModule, ABC):
         checkpoint["ledger"] = self.ledger.compute()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        refuse_other(self, checkpoint)
         # The saved totals are those of all ranks; one rank carries them on.
         if self.global_rank == 0:
             self.ledger.restore(checkpoint["ledger"])

@@ -31,6 +31,20 @@ def arguments(objective: Objective) -> dict[str, Any]:
     }
 
 
+def refuse_other(objective: Objective, checkpoint: dict[str, Any]) -> None:
+    """Raises ValueError when a checkpoint is that of an objective with other settings: equal shapes load silently."""
+    ours, theirs = describe(objective), checkpoint.get("objective")
+    if theirs is None:
+        raise ValueError("this checkpoint is not one of an objective of clm-vs-mlm")
+    if ours["class_path"] != theirs["class_path"]:
+        raise ValueError(
+            f"the checkpoint is one of {theirs['class_path']}, but the settings are of {ours['class_path']}"
+        )
+    names = [name for name, value in ours["arguments"].items() if theirs["arguments"].get(name) != value]
+    if names:
+        raise ValueError(f"the checkpoint was trained with another {', '.join(names)} than the settings say")
+
+
 def import_object(path: str) -> Any:
     """What a dotted path names."""
     module, _, name = path.rpartition(".")
@@ -59,7 +73,7 @@ def load(path: str | Path) -> Objective:
     """The objective saved in a checkpoint or snapshot, with its weights, in eval mode on the CPU.
 
     Raises:
-        ValueError: when the file is no checkpoint of an objective.
+        ValueError: when the file is no checkpoint of an objective, or cannot be read.
     """
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)

@@ -147,12 +147,6 @@ def digest_of(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def file_digest(path: Path) -> str:
-    """sha256 of a file's contents."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def package_folder(package: str, corpus: str) -> Path:
     """Where an installed package lies, without importing it.
 

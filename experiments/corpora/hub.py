@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from experiments.corpora.base import SplitByHash, check_split, digest_of, file_digest
+from experiments.corpora.base import SplitByHash, check_split, digest_of
 from experiments.corpora.rows import texts_of
+from experiments.store import file_digest
 
 
 class HubText(SplitByHash):

@@ -13,11 +13,11 @@ from experiments.corpora.base import (
     SplitByHash,
     choose_sentences,
     digest_of,
-    file_digest,
     fraction,
     package_folder,
     probe_of,
 )
+from experiments.store import file_digest
 
 # Last book of each group, in the order of the Protestant canon (Genesis is 1, Revelation is 66).
 GROUPS = {

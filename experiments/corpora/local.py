@@ -6,8 +6,9 @@ import glob
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.corpora.base import SplitByHash, digest_of, file_digest
+from experiments.corpora.base import SplitByHash, digest_of
 from experiments.corpora.rows import texts_of
+from experiments.store import file_digest
 
 FORMATS = {".txt": "text", ".jsonl": "json", ".csv": "csv", ".parquet": "parquet"}
 

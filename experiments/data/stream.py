@@ -69,9 +69,12 @@ class FreshStream:
         batch_size, seed, rank, world_size, start_batch: as for BlockStream.
     """
 
-    BLOCKS_PER_SEED = 2**40
+    BLOCKS_PER_SEED = 2**30
+    SEEDS = 2**32
 
     def __init__(self, batch_size: int, seed: int, rank: int, world_size: int, start_batch: int) -> None:
+        if seed >= self.SEEDS:
+            raise ValueError(f"seed {seed} is too large for an endless stream; take one below {self.SEEDS}")
         self.batch_size, self.seed, self.rank, self.world_size = batch_size, seed, rank, world_size
         self.start_batch = start_batch
 

@@ -6,6 +6,7 @@ T tokens a block.
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -75,6 +76,9 @@ class TextData(BlockData):
 
     def prepare_data(self) -> None:
         _ = self.packed
+
+    def save_tokenizer(self, directory: Path) -> None:
+        self.tokenizer.save(directory / "tokenizer.json")
 
     def stream(self, rank: int, world_size: int, start_batch: int) -> BlockStream:
         blocks = self.packed.block_count("train")

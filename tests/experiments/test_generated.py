@@ -59,7 +59,7 @@ def test_excess_by_hand():
     asked = torch.tensor([[True, True, False], [False, True, False]])
     floor = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
     nats = torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)
-    excess.add(Answers(asked, nats, torch.zeros(3, dtype=torch.bool), torch.zeros(3, dtype=torch.bool)), floor)
+    excess.update(Answers(asked, nats, torch.zeros(3, dtype=torch.bool), torch.zeros(3, dtype=torch.bool)), floor)
     mean = 1.2 / 3
     error = ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2) ** 0.5 / 3
     assert excess.compute() == pytest.approx({"floor_nats": 2.0, "excess_nats": mean, "excess_error": error})
@@ -71,7 +71,7 @@ def test_a_loss_far_below_the_floor_is_an_error():
     floor = torch.full((50, 4), 2.0, dtype=torch.float64)
     nats = 1.9 + 0.01 * torch.rand(200, dtype=torch.float64)
     flags = torch.zeros(200, dtype=torch.bool)
-    excess.add(Answers(asked, nats, flags, flags), floor)
+    excess.update(Answers(asked, nats, flags, flags), floor)
     with pytest.raises(ArithmeticError, match="below the best possible one"):
         excess.compute()
 
@@ -87,7 +87,7 @@ def test_the_best_possible_model_has_no_excess(cls):
             asked = view.targets_BT != IGNORE
             assert (floor[~asked] == 0).all()
             flags = torch.zeros(int(asked.sum()), dtype=torch.bool)
-            excess.add(Answers(asked, floor[asked], flags, flags), floor)
+            excess.update(Answers(asked, floor[asked], flags, flags), floor)
     assert excess.compute()["excess_nats"] == 0
 
 

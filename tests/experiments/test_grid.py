@@ -42,6 +42,12 @@ def test_cells_are_the_product_of_axes_and_seeds(tmp_path):
     }
 
 
+def test_axes_with_one_last_part_keep_their_whole_names(tmp_path):
+    axes = {"model.size": [1], "data.size": [2], "rate": [3]}
+    (cell,) = read_grid(write_grid(tmp_path / "g.yaml", axes=axes)).cells
+    assert cell.factors == {"model.size": "1", "data.size": "2", "rate": "3"}
+
+
 def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
     base = {"a": {"b": {"c": 1, "d": [1, 2]}}}
     result = merged(base, {"a.b.c": 3, "a": {"e": 4}, "a.b": {"d": [5]}})
@@ -61,6 +67,9 @@ def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
         ({"axes": {"rate": [0.1, 0.1]}}, "different values"),
         ({"axes": {"arm": {"a": 3}}}, "axis arm"),
         ({"seeds": [1, 1]}, "more than one cell"),
+        ({"base": None}, "look at base"),
+        ({"axes": []}, "look at axes"),
+        ({"imports": "my_package"}, "look at imports"),
         ({"axes": {"arm": {"a b": {"x": 1}, "a-b": {"x": 2}}}}, "more than one cell"),
     ],
 )
@@ -88,11 +97,20 @@ def test_two_cells_that_are_the_same_run_are_refused(tmp_path):
         plan(grid, tmp_path / "g")
 
 
-def test_a_bad_cell_is_found_before_anything_runs(tmp_path):
+@pytest.mark.parametrize(
+    ("axis", "values", "words"),
+    [
+        ("model.init_args.corruption.rate", [0.15, 1.5], r"cell 1.5-s1: .*\(0, 1\]"),
+        ("data.init_args.tokenizer.size", [300, 3], "cell 3-s1: .*special"),
+        ("data.init_args.block_length", [16, 128], "cell 128-s1: .*max_length"),
+        ("evaluation.mask_rates", [[0.15], [2.0]], r"cell 2.0-s1: .*\(0, 1\]"),
+        ("trainer.devices", [1, 2], "cell 2-s1: .*one device"),
+    ],
+)
+def test_a_bad_cell_is_found_before_anything_runs(axis, values, words, tmp_path):
     text = write_text(tmp_path / "text.txt")
-    axes = {"model.init_args.corruption.rate": [0.15, 1.5]}
-    grid = read_grid(write_grid(tmp_path / "g.yaml", base=run_config(text), axes=axes))
-    with pytest.raises(ValueError, match=r"cell 1.5-s1: .*\(0, 1\]"):
+    grid = read_grid(write_grid(tmp_path / "g.yaml", base=run_config(text), axes={axis: values}))
+    with pytest.raises(ValueError, match=words):
         plan(grid, tmp_path / "g")
     assert not (tmp_path / "g").exists()
 

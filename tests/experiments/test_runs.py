@@ -14,7 +14,8 @@ from experiments import store
 from experiments.callbacks import Checkpoints
 from experiments.checkpoint import complete
 from experiments.cli import main
-from experiments.fitting import Interrupted
+from experiments.fitting import Interrupted, TrainingFailed
+from experiments.tokenizer import Tokenizer
 from experiments.training import AlreadyDone, ObjectiveCLI
 from tests.tiny import fit_arguments, run_config, write_text
 
@@ -142,6 +143,81 @@ def test_a_done_run_is_left_alone_and_its_saved_config_runs_it_again(text, tmp_p
     assert outcome(again) == before
 
 
+def test_a_run_killed_before_its_last_word_trains_no_further(text, tmp_path):
+    """The checkpoint of the last step is there, DONE is not."""
+    arguments = fit_arguments(run_config(text), tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    before = outcome(run)
+    (run / store.DONE).unlink()
+    ObjectiveCLI(arguments)
+    assert store.run_state(run).state == "done"
+    assert outcome(run) == before
+
+
+def test_what_a_kill_left_half_written_is_removed(text, tmp_path):
+    config = run_config(text)
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    run = only_run(tmp_path)
+    (run / store.DONE).unlink()
+    (run / "checkpoints" / ".step-000000030.ckpt.1.tmp").write_bytes(b"half")
+    (run / "checkpoints" / "step-000000031.ckpt").write_bytes(b"no hash beside it")
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    assert {path.suffix for path in (run / "checkpoints").iterdir()} == {".ckpt", ".sha256"}
+    assert not (run / "checkpoints" / "step-000000031.ckpt").exists()
+
+
+def test_a_budget_in_flops_is_spent(text, tmp_path):
+    budget = {"model.init_args.budget": {"tokens": None, "flops": 5e7}}
+    for objective in ("CLM", "MLM"):
+        ObjectiveCLI(fit_arguments(run_config(text, objective, **budget), tmp_path, objective))
+    rows = {run.name.split("-")[0]: store.read_metrics(run)[-1] for run in (tmp_path / "runs").iterdir()}
+    assert rows["MLM"].tokens > rows["CLM"].tokens
+    for row in rows.values():
+        assert row.flops == pytest.approx(5e7, rel=0.1)
+
+
+def test_a_stop_that_comes_while_the_run_is_set_up_counts(text, tmp_path):
+    ObjectiveCLI.stop.ask(signal.SIGTERM)
+    with pytest.raises(Interrupted):
+        ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
+    assert last_step(tmp_path) == 1
+    assert ObjectiveCLI.stop.signal is None
+
+
+def test_a_checkpoint_of_another_objective_is_refused(text, tmp_path, capsys):
+    ObjectiveCLI(fit_arguments(run_config(text, "CLM"), tmp_path))
+    snapshot = complete(only_run(tmp_path) / "snapshots")[-1]
+    for changes, words in (({}, "objectives.clm.CLM"), ({"model.class_path": "objectives.CLM"}, "another seed")):
+        config = run_config(text, "MLM", seed_everything=2, **changes)
+        arguments = ["validate", *fit_arguments(config, tmp_path)[1:], "--ckpt_path", str(snapshot)]
+        assert main(arguments) == 2
+        assert words in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_an_objective_of_another_package_trains_when_it_is_allowed(text, tmp_path, monkeypatch, capsys):
+    (tmp_path / "elsewhere").mkdir()
+    module = "from objectives import MLM\n\n\nclass Mine(MLM):\n    pass\n"
+    (tmp_path / "elsewhere" / "my_objectives.py").write_text(module)
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    arguments = fit_arguments(run_config(text, **{"model.class_path": "my_objectives.Mine"}), tmp_path)
+    assert main(arguments) == 2
+    assert "--allow-import" in capsys.readouterr().err
+    assert main([*arguments, "--allow-import", "my_objectives"]) == 0
+    assert store.read_json(only_run(tmp_path) / store.CELL)["objective"] == "Mine"
+
+
+def test_what_goes_wrong_inside_training_keeps_its_traceback(text, tmp_path, monkeypatch):
+    def broken(self, *arguments):
+        raise ValueError("deep inside")
+
+    monkeypatch.setattr("objectives.MLM.views", broken)
+    with pytest.raises(TrainingFailed, match="deep inside") as failure:
+        main(fit_arguments(run_config(text), tmp_path))
+    assert isinstance(failure.value.__cause__, ValueError)
+    assert store.run_state(only_run(tmp_path)).state == "failed"
+
+
 def test_what_a_run_leaves(text, tmp_path):
     config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
     ObjectiveCLI(fit_arguments(config, tmp_path))
@@ -165,6 +241,7 @@ def test_what_a_run_leaves(text, tmp_path):
     assert {row.tokens for row in last} == {30 * 64}
     assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/supervised"}
     assert len(complete(run / "snapshots")) == 3
+    assert Tokenizer.load(run / "tokenizer.json").fingerprint == store.read_json(run / store.PAIRING)["tokenizer"]
     assert yaml.safe_load((run / store.CONFIG).read_text())["model"]["init_args"]["corruption"]["rate"] == 0.3
 
 

@@ -142,6 +142,10 @@ def test_progress_lines(tmp_path, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == cell_line(run)
     assert lines[1].startswith("0 of 3 cells done, 1 running, 1 to go, 1 failed")
+    progress = Progress(total=5, done=2)
+    progress.shown -= 60
+    progress.show([run], {tmp_path / "other": "done", tmp_path / "third": "interrupted"}, pending=0)
+    assert "3 of 5 cells done" in capsys.readouterr().err
     store.write_json(run / store.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
     progress.finished(run, "failed")
     assert capsys.readouterr().err == "mlm-s1-abc failed: why (log: log.txt)\n"
