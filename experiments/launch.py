@@ -1,4 +1,4 @@
-"""Runs the cells of a grid on persistent local worker processes.
+"""Runs the cells of a grid on executors: persistent local worker processes, or whatever submits like them.
 
 Each worker is an executor of its own, so one that dies takes no other with it. There is no scheduler and no state here:
 what is left to do is read from the run directories.
@@ -105,6 +105,7 @@ class _Slot:
             self.asked = True
             for pid in list(getattr(self.executor, "_processes", None) or {}):
                 os.kill(pid, signal.SIGTERM)
+            self.job.cancel()  # reaches a job of a cluster, or one that has not begun
 
     def finish(self, stopping: bool) -> tuple[Path, str]:
         assert self.run is not None

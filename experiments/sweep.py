@@ -12,8 +12,9 @@ from typing import Any
 import yaml
 
 from experiments import store
+from experiments.cluster import ClusterExecutor, read_parameters
 from experiments.grid import Grid, find_grid, read_grid
-from experiments.launch import DIED, FAILED, INTERRUPTED, Task, local_worker, run_all
+from experiments.launch import DIED, FAILED, INTERRUPTED, MakeExecutor, Task, local_worker, run_all
 from experiments.progress import Progress
 
 
@@ -25,6 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=None,
         help="cells at a time (default: one per GPU or CPU core)",
+    )
+    parser.add_argument(
+        "--submitit",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="run cells as SLURM jobs with these submitit parameters (timeout_min=120 slurm_partition=long ...)",
     )
     parser.add_argument("--dry-run", action="store_true", help="list the cells and their states, and run nothing")
     parser.add_argument("--retry-failed", action="store_true", help="also run the cells that failed before")
@@ -49,13 +56,8 @@ def main(options: argparse.Namespace) -> int:
     states = [store.run_state(directory / cell["directory"]).state for cell in cells]
     wanted = {"pending", "resumable"} | ({"failed"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
-    gpus = _gpus()
-    # From what was asked for and never from what is missing: a resumed cell keeps its number of threads.
-    workers = min(options.workers or len(gpus) or os.cpu_count() or 1, len(gpus) or len(cells))
-    threads = max(1, (os.cpu_count() or 1) // workers)
+    threads, executors = _executors(options, directory, len(cells))
     tasks = [_task(directory, cell, config, threads, grid.imports) for cell, config in missing]
-    devices: list[str | None] = [*gpus] or [None] * workers
-    executors = [partial(local_worker, threads, device) for device in devices[:workers]]
     outcomes = run_all(tasks, executors[: len(tasks)], Progress(len(cells), states.count("done"))) if tasks else {}
     code = _exit_code(directory, cells, list(outcomes.values()))
     from analysis.report import write_report
@@ -97,6 +99,23 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
         described = {**cli.cell, "arm": cell.arm, "factors": cell.factors, "title": grid.title}
         planned.append((described, cli.plain))
     return planned
+
+
+def _executors(options: argparse.Namespace, directory: Path, cells: int) -> tuple[int, list[MakeExecutor]]:
+    """Threads of each cell, and what makes each place to run one.
+
+    Both come from what was asked for and never from what is missing: a resumed cell keeps its number of threads.
+    """
+    if options.submitit is not None:
+        parameters = read_parameters(options.submitit)
+        ClusterExecutor(directory / "submitit", parameters)  # refuses what it does not know before any job is made
+        make: MakeExecutor = partial(ClusterExecutor, directory / "submitit", parameters)
+        return parameters.get("cpus_per_task", 1), [make] * (options.workers or cells)
+    gpus = _gpus()
+    workers = min(options.workers or len(gpus) or os.cpu_count() or 1, len(gpus) or cells)
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    devices: list[str | None] = [*gpus] or [None] * workers
+    return threads, [partial(local_worker, threads, device) for device in devices[:workers]]
 
 
 def _task(directory: Path, cell: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> Task:

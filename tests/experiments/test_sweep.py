@@ -136,3 +136,20 @@ def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
     assert states(directory)["long"] == "resumable"
     assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
     assert set(states(directory).values()) == {"done"}
+
+
+def test_cells_as_jobs_of_a_cluster(tmp_path, capfd):
+    """submitit without SLURM runs the same jobs on this machine."""
+    text = write_text(tmp_path / "text.txt")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    broken = {"data.init_args.corpus.init_args.path": str(empty)}
+    arms = {"clm": {"model.class_path": "objectives.CLM"}, "broken": broken}
+    grid = grid_file(tmp_path / "grid.yaml", text, arms)
+    sweep = ["sweep", str(grid), "--results", str(tmp_path), "--submitit", "timeout_min=10", "cpus_per_task=1"]
+    assert main(sweep) == 1
+    assert states(tmp_path / "grid") == {"clm": "done", "broken": "failed"}
+    assert (tmp_path / "grid" / "report" / "report.html").exists()
+    for wrong, words in (("timeout_min", "KEY=VALUE"), ("no_such_thing=1", "no_such_thing")):
+        assert main([*sweep[:4], "--submitit", wrong]) == 2
+        assert words in capfd.readouterr().err
