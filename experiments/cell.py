@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from experiments.evaluate import EvaluationConfig
@@ -18,6 +19,12 @@ def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: when a setting of the objective, of the data or of the evaluation is refused.
     """
+    name = config["name"]
+    if name in ("", ".", "..") or name != Path(name).name or not name.isprintable() or len(name.encode()) > 150:
+        raise ValueError(f"name must be a file name of at most 150 bytes, without slashes, but is {name!r}")
+    for setting in ("record_every_steps", "checkpoint_every_steps"):
+        if config[setting] < 1:
+            raise ValueError(f"{setting} must be at least 1, but is {config[setting]}")
     digest = content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
     path, arguments = config["model"]["class_path"], config["model"]["init_args"]
     length = _checked_block_length(config)
@@ -29,11 +36,11 @@ def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
         )
     corruption = arguments.get("corruption")
     return {
-        "name": config["name"],
+        "name": name,
         "hash": digest,
-        "directory": f"runs/{config['name']}-{digest}",
+        "directory": f"runs/{name}-{digest}",
         "seed": config["seed_everything"],
-        "arm": config["name"].removesuffix(f"-s{config['seed_everything']}"),
+        "arm": name.removesuffix(f"-s{config['seed_everything']}"),
         "factors": {},
         "objective": path.rpartition(".")[2],
         "mask_rate": corruption["rate"] if corruption else None,

@@ -41,11 +41,12 @@ def verify(path: Path) -> None:
     """Raises ValueError when a checkpoint is missing or damaged."""
     if not path.exists():
         raise ValueError(f"no checkpoint at {path}")
-    recorded = digest_file(path).read_text().strip() if digest_file(path).exists() else "none"
-    if recorded != file_digest(path):
+    if not digest_file(path).exists():
+        raise ValueError(f"{path} is no finished checkpoint: {digest_file(path).name} is not beside it")
+    if digest_file(path).read_text(errors="replace").strip() != file_digest(path):
         raise ValueError(
-            f"the checkpoint {path} is damaged (its sha256 differs from the one written beside it); delete it to go "
-            f"on from the one before it"
+            f"the checkpoint {path} is damaged (its sha256 differs from the one written beside it); to resume from "
+            f"the one before it, delete it"
         )
 
 

@@ -80,6 +80,11 @@ def _fit_locked(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run
         _describe_run(trainer, model, data, run)
         step = int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0
         store.drop_rows_after(directory / store.METRICS, step)
+        if step >= run.config["record_every_steps"] and not store.read_metrics(directory):
+            raise ValueError(
+                f"{directory / store.METRICS} lacks what was recorded up to step {step}; restore it, or delete "
+                f"{directory} to start again"
+            )
     status.write()
     recorder = Recorder(run.config["record_every_steps"])
     snapshots = Snapshots(directory / "snapshots", recorder, Evaluation(data, run.evaluation), run.evaluation)
@@ -105,7 +110,7 @@ def _describe_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: R
     """Write what the run is; keep what a sweep has written into its cell."""
     directory = run.directory
     proof = pairing(model, data, trainer)
-    if (directory / store.PAIRING).exists() and (before := store.read_json(directory / store.PAIRING)) != proof:
+    if (directory / store.PAIRING).exists() and (before := store.read_mapping(directory / store.PAIRING)) != proof:
         changed = [key for key in proof if before.get(key) != proof[key]]
         raise ValueError(
             f"{directory} was begun with another {' and '.join(changed)}; resuming would mix two experiments. Restore "
@@ -115,7 +120,7 @@ def _describe_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: R
     store.write_text(directory / store.CONFIG, yaml.safe_dump(run.config, sort_keys=False, allow_unicode=True))
     surroundings = describe(trainer, run.config["seed_everything"])
     if (directory / store.ENVIRONMENT).exists():
-        threads = store.read_json(directory / store.ENVIRONMENT)["threads"]
+        threads = store.read_mapping(directory / store.ENVIRONMENT).get("threads")
         if threads != surroundings["threads"]:
             rank_zero_warn(
                 f"begun with {threads} threads and resumed with {surroundings['threads']}: sums may differ in their "
@@ -123,7 +128,7 @@ def _describe_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: R
             )
     store.write_json(directory / store.ENVIRONMENT, surroundings)
     data.save_tokenizer(directory)
-    planned = store.read_json(directory / store.CELL) if (directory / store.CELL).exists() else {}
+    planned = store.read_mapping(directory / store.CELL) if (directory / store.CELL).exists() else {}
     measured = {
         "budget_tokens": model.budget_tokens(data.block_length),
         "nominal_density": model.nominal_density,

@@ -79,10 +79,10 @@ def read_grid(path: Path) -> Grid:
     Raises:
         ValueError: when the file is no grid, or two cells would have one name.
     """
-    source = path.read_text(encoding="utf-8")
     try:
+        source = path.read_text(encoding="utf-8")
         content = yaml.safe_load(source)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not content.keys() <= KEYS or not {"base", "seeds"} <= content.keys():
         raise ValueError(f"{path} is no grid: it takes the keys {', '.join(sorted(KEYS))}, base and seeds among them")
@@ -117,6 +117,8 @@ def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, A
     result: dict[str, Any] = {}
     for source in (base, overrides):
         for key, value in source.items():
+            if not isinstance(key, str):
+                raise ValueError(f"settings have names, but a mapping of the configuration has the key {key!r}")
             first, _, rest = key.partition(".")
             new = {rest: value} if rest else value
             if isinstance(new, Mapping):

@@ -21,7 +21,7 @@ from typing import Any
 from experiments import store
 from experiments.progress import Progress
 
-DONE, FAILED, DIED, INTERRUPTED = "done", "failed", "died", "interrupted"
+DONE, FAILED, DIED, INTERRUPTED, BUSY = "done", "failed", "died", "interrupted", "left to another process"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
 MakeExecutor = Callable[[], Any]
@@ -31,7 +31,7 @@ Task = tuple[Path, list[str], list[str]]
 
 
 def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
-    """Run all tasks; gives the outcome (done, failed, died or interrupted) of each run directory.
+    """Run all tasks; gives the outcome of each run directory.
 
     A first Ctrl-C or SIGTERM lets every running cell save at the end of its step.
 
@@ -137,7 +137,7 @@ _working = threading.Lock()
 
 
 def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
-    """Train one run in this process, all it prints going to its log; gives done, failed or interrupted."""
+    """Train one run in this process, all it prints going to its log; gives its outcome."""
     with _working, open(run / store.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
         from experiments.fitting import Busy, Interrupted
         from experiments.training import AlreadyDone, ObjectiveCLI
@@ -150,13 +150,11 @@ def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
         except (Interrupted, KeyboardInterrupt):
             return INTERRUPTED
         except Busy:  # another sweep's; its status is not ours to write
-            traceback.print_exc()
-            return FAILED
+            return BUSY
         except BaseException as error:
             traceback.print_exc()
-            status = store.read_json(run / store.STATUS) if (run / store.STATUS).exists() else {}
             failure = {"state": "failed", "error": " ".join(str(error).split()), "log": str(run / store.LOG)}
-            store.write_json(run / store.STATUS, {**status, **failure})
+            store.write_json(run / store.STATUS, {**store.read_status(run), **failure})
             return FAILED
         return DONE
 

@@ -53,6 +53,8 @@ def prefer_real(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]
     """accuracy: share of pairs in which the real sentence scores higher, ties counted ½; and the share of ties."""
     scores = [math.fsum(score) for score in objective.score([ids for pair in pairs for ids in pair])]
     margins = [real - scrambled for real, scrambled in zip(scores[::2], scores[1::2], strict=True)]
+    if not all(map(math.isfinite, margins)):  # a diverged model prefers nothing
+        return {"accuracy": math.nan, "ties": math.nan}
     wins, ties = sum(margin > 0 for margin in margins), sum(margin == 0 for margin in margins)
     return {"accuracy": (wins + ties / 2) / len(pairs), "ties": ties / len(pairs)}
 

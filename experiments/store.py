@@ -10,7 +10,7 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,7 +96,15 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON ({error}); delete its directory to have it made again") from error
+        raise ValueError(f"{path} is not valid JSON ({error}); delete it to have it made again") from error
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """As read_json, for a file that must hold a JSON object."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} holds no JSON object; delete it to have it made again")
+    return value
 
 
 def make_directory(path: Path) -> Path:
@@ -135,7 +143,10 @@ def read_metrics(run: Path) -> list[Row]:
 
 
 def _parse_metrics(path: Path) -> list[Row]:
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is damaged ({error})") from error
     whole = text[: text.rfind("\n") + 1]
     reader = csv.reader(whole.splitlines())
     header = next(reader, None)
@@ -153,7 +164,7 @@ def _parse_metrics(path: Path) -> list[Row]:
 def run_state(run: Path) -> RunState:
     """The state of a run, as far as its directory tells: one that holds no lock and is not done can be resumed."""
     run = Path(run)
-    status: Mapping[str, Any] = read_json(run / STATUS) if (run / STATUS).exists() else {}
+    status = read_status(run)
     known = {key: status[key] for key in RunState._fields[1:] if key in status}
     if (run / DONE).exists():
         return RunState("done", **known)
@@ -162,6 +173,24 @@ def run_state(run: Path) -> RunState:
     if status.get("state") == "failed":
         return RunState("failed", **known)
     return RunState("resumable" if status else "pending", **known)
+
+
+def read_status(run: Path) -> dict[str, Any]:
+    """What a run last said of itself; nothing before it begins, or from a damaged file: the run may be whole."""
+    try:
+        status = json.loads((run / STATUS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    kinds: dict[str, Any] = {
+        "tokens": int,
+        "budget_tokens": int,
+        "tokens_per_second": (int, float),
+        "error": str,
+        "log": str,
+    }
+    if not isinstance(status, dict):
+        return {}
+    return {key: value for key, value in status.items() if isinstance(value, kinds.get(key, object))}
 
 
 def is_locked(run: Path) -> bool:
@@ -188,6 +217,6 @@ def read_cells(directory: Path) -> list[dict[str, Any]]:
         planned = read_json(directory / CELLS)
         # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
         begun = (directory / cell["directory"] / CELL for cell in planned)
-        return [{**c, **(read_json(p) if p.exists() else {})} for c, p in zip(planned, begun, strict=True)]
+        return [{**c, **(read_mapping(p) if p.exists() else {})} for c, p in zip(planned, begun, strict=True)]
     found = [directory / CELL] if (directory / CELL).exists() else sorted(directory.glob(f"**/{CELL}"))
-    return [{**read_json(path), "directory": str(path.parent.relative_to(directory))} for path in found]
+    return [{**read_mapping(path), "directory": str(path.parent.relative_to(directory))} for path in found]

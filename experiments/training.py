@@ -61,6 +61,10 @@ RESERVED = {
 """Settings of the Trainer that would end a run, or change its gradients, behind the back of its budget and hash."""
 
 
+MOST_THREADS = 256
+"""More is a slip, and would hang rather than run."""
+
+
 class AlreadyDone(Exception):
     """The run is complete; there is nothing to do."""
 
@@ -127,6 +131,10 @@ class ObjectiveCLI(LightningCLI):
         self.settings = self.config[self.subcommand]
         if isinstance(self.settings.seed_everything, bool):
             raise ValueError("seed_everything must be a number: true would mean seed 0 and false no seed at all")
+        if self.subcommand != "fit" and not self.settings.ckpt_path:
+            raise ValueError(f"{self.subcommand} measures a snapshot; name it with --ckpt_path RUN/snapshots/FILE.ckpt")
+        if not 0 <= self.settings.threads <= MOST_THREADS:
+            raise ValueError(f"threads must be from 0 to {MOST_THREADS}, but is {self.settings.threads}")
         parser = self._parser(self.subcommand)
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):

@@ -62,8 +62,10 @@ class OptimizerConfig:
     def __post_init__(self) -> None:
         if self.decay not in ("linear", "cosine", "constant"):
             raise ValueError(f"decay must be linear, cosine or constant, but is {self.decay!r}")
-        if self.learning_rate <= 0 or not 0 <= self.final_fraction <= 1 or self.gradient_clip < 0:
-            raise ValueError(f"learning_rate must be positive, final_fraction in [0, 1], gradient_clip >= 0: {self}")
+        if not 0 < self.learning_rate < math.inf or not 0 <= self.final_fraction <= 1 or self.gradient_clip < 0:
+            raise ValueError(
+                f"learning_rate must be positive and finite, final_fraction in [0, 1], gradient_clip >= 0: {self}"
+            )
 
     def rate(self, tokens: int, budget_tokens: int) -> float:
         """Learning rate of the step after which `tokens` have been read."""

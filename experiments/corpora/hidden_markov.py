@@ -19,6 +19,9 @@ from objectives.vocabulary import Vocabulary
 SPECIALS = 5
 """Number of special ids: [PAD]=0 [UNK]=1 [CLS]=2 [SEP]=3 [MASK]=4; symbol s has the id 5 + s."""
 
+LARGEST = 10_000
+"""States or symbols; the tables of more would not fit into memory."""
+
 SMALLEST_GAP = 1e-6
 """Smallest second singular value of I − transition at which the stationary distribution still counts as unique."""
 
@@ -53,6 +56,8 @@ class HiddenMarkov:
         for name, least in {"states": 2, "symbols": 2, "length": 1, "seed": 0}.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
+        if self.seed >= 2**63 or max(self.states, self.symbols) > LARGEST:
+            raise ValueError(f"states={self.states} and symbols={self.symbols} go up to {LARGEST}, seeds to 2^63 - 1")
         for name in ("transition_concentration", "emission_concentration"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(

@@ -54,7 +54,8 @@ class LocalText(SplitByHash):
         from datasets import load_dataset
 
         options = {"sample_by": self.sample_by} if self.format == "text" else {}
-        files = [str(file) for file in self.files if file.stat().st_size]
+        # Escaped, because `datasets` would take a name such as a[1].txt for a pattern.
+        files = [glob.escape(str(file)) for file in self.files if file.stat().st_size]
         if not files:
             return iter(())
         # Streaming reads the files themselves; the cache of `datasets` can serve an older version of a file.

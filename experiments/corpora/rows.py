@@ -25,6 +25,8 @@ def texts_of(dataset: Any, column: str, source: str) -> Iterator[str]:
         # Whole Arrow tables: ten times faster than rows as dictionaries.
         for table in dataset.with_format("arrow").iter(batch_size=ROWS_AT_ONCE):
             yield from _texts(table, column, source)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"cannot read {source}: not UTF-8 ({error}); convert it") from error
     except (pyarrow.ArrowException, OSError, RuntimeError) as error:
         reason = error.__cause__ or error
         raise ValueError(f"cannot read {source}: {reason}") from error
@@ -35,6 +37,8 @@ def _texts(table: Any, column: str, source: str) -> Iterator[str]:
 
     if column not in table.column_names:
         raise ValueError(f'{source} has no column "{column}"; its columns are {", ".join(table.column_names)}')
+    if ".csv" in source and any(name.startswith("__index_level_") for name in table.column_names):
+        raise ValueError(f"{source} has rows with more fields than its header; quote texts that contain commas")
     cells = table.column(column)
     kinds = (pyarrow.types.is_string, pyarrow.types.is_large_string, pyarrow.types.is_null)
     if not any(is_kind(cells.type) for is_kind in kinds):

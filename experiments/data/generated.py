@@ -45,6 +45,8 @@ class GeneratedData(BlockData):
         seed: int = 0,
     ) -> None:
         super().__init__(rules.block_length, batch_size, validation_blocks, num_workers, seed)
+        if min(probe_train, probe_test) < 1:
+            raise ValueError(f"probe_train={probe_train} and probe_test={probe_test} must be at least 1")
         self.rules = rules
         self.probe_train, self.probe_test = probe_train, probe_test
 

@@ -36,6 +36,12 @@ CASES = {
     "seed that is no number": ({"seed_everything": True}, ["seed", "True"]),
     "no budget": ({"model.init_args.budget.tokens": None}, ["budget"]),
     "steps instead of a budget": ({"trainer.max_steps": 5}, ["trainer.max_steps", "budget"]),
+    "no interval": ({"record_every_steps": 0}, ["record_every_steps", "at least 1"]),
+    "learning rate that is no number": (
+        {"model.init_args.optimizer.learning_rate": float("nan")},
+        ["learning_rate", "finite"],
+    ),
+    "threads below zero": ({"threads": -1}, ["threads"]),
     "wrong type": ({"model.init_args.encoder.width": "wide"}, ["width", "wide"]),
 }
 
@@ -65,6 +71,23 @@ def test_results_that_cannot_be_written(text, tmp_path, capfd):
 def test_results_on_a_file_system_that_refuses(text, capfd):
     assert main(fit_arguments(run_config(text), "/proc/results")) == 2
     check_message(capfd, ["cannot write", "/proc/results"])
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "a/b", "", "two\nlines", "x" * 200])
+def test_a_name_that_is_no_file_name(name, text, tmp_path, capfd):
+    assert main(fit_arguments(run_config(text), tmp_path / "results", name)) == 2
+    check_message(capfd, ["name must be"])
+
+
+def test_measuring_without_a_snapshot(text, tmp_path, capfd):
+    assert main(["validate", *fit_arguments(run_config(text), tmp_path)[1:]]) == 2
+    check_message(capfd, ["--ckpt_path"])
+
+
+def test_text_that_is_not_utf8(tmp_path, capfd):
+    (tmp_path / "text.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 200)
+    assert main(fit_arguments(run_config(tmp_path / "text.txt"), tmp_path / "results")) == 2
+    check_message(capfd, ["text.txt", "UTF-8"])
 
 
 def test_missing_configuration_file(tmp_path, capfd):

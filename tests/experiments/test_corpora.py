@@ -240,3 +240,16 @@ def test_hub_text_says_what_is_wrong(folder, tmp_path):
     (tmp_path / "void").mkdir()
     with pytest.raises(ValueError, match="cannot load the data set"):
         list(HubText(str(tmp_path / "void")).texts())
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path):
+    (tmp_path / "a[1].txt").write_text("".join(f"right {i}\n" for i in range(40)))
+    (tmp_path / "a1.txt").write_text("".join(f"wrong {i}\n" for i in range(40)))
+    documents = list(LocalText(str(tmp_path / "a[1].txt"), validation=0.2).documents("train"))
+    assert documents and all(text.startswith("right") for text in documents)
+
+
+def test_a_csv_whose_rows_are_wider_than_its_header_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("text\n" + "".join(f"lost {i}, kept {i}\n" for i in range(20)))
+    with pytest.raises(ValueError, match="more fields than its header"):
+        list(LocalText(str(tmp_path / "a.csv"), validation=0.2).documents("train"))

@@ -1,5 +1,6 @@
 """The yardsticks: probes, real-versus-scrambled, and the losses at fixed masks."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -56,6 +57,11 @@ def test_ties_count_half():
     objective = SimpleNamespace(score=lambda sentences: [next(scores) for _ in sentences])
     result = prefer_real(objective, [([1], [2])] * 3)
     assert result == {"accuracy": 1.5 / 3, "ties": 1 / 3}
+
+
+def test_a_diverged_model_prefers_nothing():
+    objective = SimpleNamespace(score=lambda sentences: [[float("nan")] for _ in sentences])
+    assert all(math.isnan(value) for value in prefer_real(objective, [([1], [2])]).values())
 
 
 def test_a_probe_finds_what_the_features_show():

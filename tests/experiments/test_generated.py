@@ -54,6 +54,12 @@ def test_blocks_come_again_from_their_index_with_any_number_of_workers():
     assert not (batch.tokens_BT[:, None] == held_out[None]).all(-1).any()
 
 
+@pytest.mark.parametrize("change", [{"probe_train": 0}, {"probe_test": -1}, {"seed": 2**40}])
+def test_impossible_data_is_refused(change):
+    with pytest.raises(ValueError):
+        make_data(**change).stream(0, 1, 0)
+
+
 def test_excess_by_hand():
     excess = Excess()
     asked = torch.tensor([[True, True, False], [False, True, False]])

@@ -155,6 +155,16 @@ def test_a_run_killed_before_its_last_word_trains_no_further(text, tmp_path):
     assert outcome(run) == before
 
 
+def test_a_curve_that_went_missing_is_noticed(text, tmp_path):
+    arguments = fit_arguments(run_config(text), tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    (run / store.DONE).unlink()
+    (run / store.METRICS).unlink()
+    with pytest.raises(ValueError, match="lacks what was recorded up to step 30"):
+        ObjectiveCLI(arguments)
+
+
 def test_what_a_kill_left_half_written_is_removed(text, tmp_path):
     config = run_config(text)
     ObjectiveCLI(fit_arguments(config, tmp_path))
@@ -335,7 +345,7 @@ def test_two_ranks_train_as_one(text, tmp_path):
     two = run_config(text, trainer={"accelerator": "cpu", "devices": 2, "strategy": "ddp"})
     (tmp_path / "two.yaml").write_text(yaml.safe_dump(two))
     command = [sys.executable, "-m", "experiments.cli", "fit", "--config", str(tmp_path / "two.yaml")]
-    subprocess.run([*command, "--results", str(tmp_path / "two")], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([*command, "--results", str(tmp_path / "two")], check=True, stderr=subprocess.DEVNULL, timeout=240)
     recorded = [store.read_metrics(only_run(tmp_path / name)) for name in ("one", "two")]
     assert len(recorded[0]) == len(recorded[1])
     last = [{row.quantity: row for row in rows} for rows in recorded]

@@ -75,10 +75,18 @@ def test_states_of_a_run(tmp_path):
     assert describe(store.run_state(tmp_path)) == "done"
 
 
-def test_broken_json_is_named(tmp_path):
-    (tmp_path / store.STATUS).write_text("{")
-    with pytest.raises(ValueError, match=r"status\.json is not valid JSON"):
-        store.run_state(tmp_path)
+@pytest.mark.parametrize("content", ["{", "[]", "null", '{"tokens": "x"}', ""])
+def test_a_damaged_status_does_not_hide_a_run(content, tmp_path):
+    (tmp_path / store.STATUS).write_text(content)
+    assert store.run_state(tmp_path).tokens == 0
+    assert describe(store.run_state(tmp_path)) in ("pending", "resumable at token 0")
+
+
+@pytest.mark.parametrize(("content", "words"), [("{", "not valid JSON"), ("[]", "no JSON object")])
+def test_a_broken_cell_is_named(content, words, tmp_path):
+    (tmp_path / store.CELL).write_text(content)
+    with pytest.raises(ValueError, match=rf"cell\.json.*{words}|{words}"):
+        store.read_cells(tmp_path)
 
 
 def test_cells_of_a_grid_of_a_run_and_of_nothing(tmp_path):
@@ -117,7 +125,7 @@ def test_a_checkpoint_without_its_hash_does_not_count(tmp_path):
         files.save_checkpoint({"step": step}, tmp_path / f"step-{step}.ckpt")
     (tmp_path / "step-2.ckpt.sha256").unlink()
     assert [path.name for path in complete(tmp_path)] == ["step-1.ckpt"]
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="no finished checkpoint"):
         files.load_checkpoint(tmp_path / "step-2.ckpt")
     files.remove_checkpoint(tmp_path / "step-1.ckpt")
     assert complete(tmp_path) == []
