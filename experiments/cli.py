@@ -14,12 +14,18 @@ COMMANDS = {
     "sweep": "run every missing cell of a grid, then write its report",
     "runs": "show the state of each cell of a grid",
     "report": "write report.md, report.html, figures and tables of a grid, finished or not",
+    "score": "log-probability, or pseudo-log-likelihood, of each line of a file",
+    "pairs": "accuracy on minimal pairs, such as BLiMP's, of one model or several",
+    "fill": "what belongs at the blanks of a text",
+    "generate": "write text with a trained model",
+    "export": "write a trained model as a Hugging Face folder",
 }
 LIGHTNING = ("fit", "validate", "test")
 EXAMPLES = """examples:
   clm-vs-mlm sweep quickstart              compare CLM and MLM; ends with a report to open
   clm-vs-mlm fit --config mlm --model.init_args.corruption.rate 0.3
   clm-vs-mlm report results/quickstart
+  clm-vs-mlm score RUN sentences.txt
 """
 
 
@@ -45,9 +51,17 @@ def _dispatch(arguments: list[str]) -> int:
         from analysis.report import main as report
 
         return report(arguments[1:])
-    from experiments import runs, sweep
+    from experiments import export, fill, generate, pairs, runs, score, sweep
 
-    own: dict[str, Any] = {"sweep": sweep, "runs": runs}
+    own: dict[str, Any] = {
+        "sweep": sweep,
+        "runs": runs,
+        "score": score,
+        "pairs": pairs,
+        "fill": fill,
+        "generate": generate,
+        "export": export,
+    }
     parser = argparse.ArgumentParser(
         "clm-vs-mlm",
         description="Compare causal and masked language modelling: one encoder, one stream of text, one budget.",

@@ -14,7 +14,7 @@ from experiments.scrambled import prefer_real
 from objectives import MLM, Batch, Corruption, Key, Objective, View, evaluation_key
 from objectives.ledger import NegativeLogLikelihood
 from objectives.mlm import cloze
-from objectives.scoring import evaluating
+from objectives.reader import answering
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Evaluation:
     ) -> dict[str, float]:
         metric = NegativeLogLikelihood(objective.vocabulary.characters_per_token).to(objective.device)
         excess = Excess().to(objective.device)
-        with evaluating(objective), torch.inference_mode():
+        with answering(objective):
             for batch in self.data.val_dataloader():
                 batch = Batch(*(part.to(objective.device) for part in batch))
                 for view in views(batch.tokens_BT, evaluation_key(batch.index_B)):

@@ -8,7 +8,7 @@ B texts, T positions, D width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -18,10 +18,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from torch import Tensor
 
 from experiments.encoded import EncodedProbe, EncodedText
 from objectives import Objective
-from objectives.scoring import evaluating, padded_batches
+from objectives.reader import answering
+
+TOKENS_PER_BATCH = 8192
+"""Rows times length of one forward pass."""
 
 
 def linear_probe(objective: Objective, probe: EncodedProbe) -> dict[str, float]:
@@ -45,10 +49,25 @@ def _labels(texts: Sequence[EncodedText]) -> list[str]:
 def _features(objective: Objective, texts: Sequence[EncodedText], level: str) -> NDArray[np.float32]:
     """One row a text or a token, in order."""
     rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(texts)
-    with evaluating(objective), torch.inference_mode():
-        for chunk, tokens_BT in padded_batches(objective, [text.ids for text in texts]):
+    with answering(objective):
+        for chunk, tokens_BT in _padded_batches(objective, [text.ids for text in texts]):
             hidden_BTD = objective.read(tokens_BT).float().cpu()
             for row, index in enumerate(chunk):
                 states_TD = hidden_BTD[row, 1 : len(texts[index].ids) + 1]
                 rows[index] = (states_TD.mean(0, keepdim=True) if level == "sequence" else states_TD).numpy()
     return np.concatenate(rows)
+
+
+def _padded_batches(objective: Objective, texts: Sequence[list[int]]) -> Iterator[tuple[list[int], Tensor]]:
+    """Texts in batches of similar length: their indices, and `[CLS] ids [SEP]`, padded on the right, (B, T)."""
+    vocabulary = objective.vocabulary
+    order = sorted(range(len(texts)), key=lambda row: len(texts[row]), reverse=True)
+    while order:
+        length = len(texts[order[0]]) + 2
+        count = max(1, TOKENS_PER_BATCH // length)
+        chunk, order = order[:count], order[count:]
+        tokens_BT = torch.full((len(chunk), length), vocabulary.pad)
+        for row, index in enumerate(chunk):
+            ids = [vocabulary.cls, *texts[index], vocabulary.sep]
+            tokens_BT[row, : len(ids)] = torch.tensor(ids)
+        yield chunk, tokens_BT.to(objective.device)

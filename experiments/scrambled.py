@@ -13,6 +13,7 @@ from hashlib import blake2b
 from experiments.encoded import Pair
 from experiments.tokenizer import Tokenizer
 from objectives import Objective
+from objectives.scoring import total
 
 
 def swapped(sentence: str, language: str | None) -> str | None:
@@ -51,7 +52,7 @@ def scrambled_pairs(
 
 def prefer_real(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]:
     """accuracy: share of pairs in which the real sentence scores higher, ties counted ½; and the share of ties."""
-    scores = [math.fsum(score) for score in objective.score([ids for pair in pairs for ids in pair])]
+    scores = [total(score) for score in objective.score([ids for pair in pairs for ids in pair])]
     margins = [real - scrambled for real, scrambled in zip(scores[::2], scores[1::2], strict=True)]
     if not all(map(math.isfinite, margins)):  # a diverged model prefers nothing
         return {"accuracy": math.nan, "ties": math.nan}

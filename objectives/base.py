@@ -20,6 +20,7 @@ from objectives.loss import summed_nll
 from objectives.randomness import Key, evaluation_key
 from objectives.saved import describe, refuse_other, state_hash
 from objectives.schedule import Budget, OptimizerConfig
+from objectives.scoring import Scores
 from objectives.view import IGNORE, Answers, Batch, View
 from objectives.vocabulary import Vocabulary
 
@@ -75,7 +76,7 @@ class Objective(pl.LightningModule, ABC):
         """What is read and asked; a pure function of (tokens, key)."""
 
     @abstractmethod
-    def score(self, sentences: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(self, sentences: Sequence[Sequence[int]]) -> list[Scores]:
         """How probable sentences are to this model: nats of each token, by the objective's own kind of score."""
 
     def encode(self, view: View, tokens_BT: Tensor) -> Tensor:

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from objectives.base import Objective
 from objectives.randomness import Key
-from objectives.scoring import chain_rule
+from objectives.reader import ObjectiveReader
+from objectives.scoring import Scores, chain_rule
 from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 
@@ -29,8 +30,8 @@ class CLM(Objective):
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         return (View(tokens_BT, next_token(tokens_BT, self.vocabulary), "causal"),)
 
-    def score(self, sentences: Sequence[Sequence[int]]) -> list[list[float]]:
-        return chain_rule(self, sentences)
+    def score(self, sentences: Sequence[Sequence[int]]) -> list[Scores]:
+        return chain_rule(ObjectiveReader(self), sentences)
 
 
 def next_token(tokens_BT: Tensor, vocabulary: Vocabulary) -> Tensor:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from objectives.layer import Layer, Past, Rotation, norm
 
 Attention = Literal["causal", "bidirectional"] | Tensor
 """Who sees whom: to the left, everybody, or a boolean mask (B, 1, T, T) that is True where row sees column."""
@@ -75,40 +77,60 @@ class Encoder(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.embedding = nn.Embedding(vocabulary_size, config.width)
-            self.embedding_norm = _norm(config)
+            self.embedding_norm = norm(config)
             self.layers = nn.ModuleList(Layer(config, first=index == 0) for index in range(config.depth))
-            self.final_norm = _norm(config)
+            self.final_norm = norm(config)
             self.head_dense = nn.Linear(config.width, config.width, bias=False)
-            self.head_norm = _norm(config)
+            self.head_norm = norm(config)
             self.decoder_bias = nn.Parameter(torch.zeros(vocabulary_size))
             for name, parameter in self.named_parameters():
                 if parameter.dim() == 2:
                     scale = 1 / math.sqrt(2 * config.depth) if name.endswith("output.weight") else 1.0
                     nn.init.trunc_normal_(parameter, std=0.02 * scale, a=-0.06 * scale, b=0.06 * scale)
 
-    def forward(self, inputs_BT: Tensor, attention: Attention, documents_BT: Tensor | None = None) -> Tensor:
-        """Hidden states (B, T, D) after the final norm.
+    def forward(
+        self,
+        inputs_BT: Tensor,
+        attention: Attention,
+        documents_BT: Tensor | None = None,
+        asked_BK: Tensor | None = None,
+    ) -> Tensor:
+        """Hidden states (B, T, D) after the final norm, or (B, K, D) at the asked positions alone.
 
         Args:
             inputs_BT: token ids.
             attention: who sees whom.
             documents_BT: number of the document that each token belongs to, ascending along a row; tokens then see
                 their own document only, and positions restart with each document. None: one document a row.
+            asked_BK: positions whose hidden states are wanted; the last layer then computes no others.
 
         Raises:
             ValueError: when T exceeds max_length.
         """
-        length = inputs_BT.shape[1]
-        if length > self.config.max_length:
-            raise ValueError(
-                f"{length} tokens are more than the encoder's max_length of {self.config.max_length}; raise "
-                f"max_length or shorten the blocks"
-            )
+        self._check(inputs_BT.shape[1])
         rotation = self._rotation(_positions(inputs_BT, documents_BT))
         visible = _visible(attention, documents_BT)
-        hidden_BTD = self._drop(self.embedding_norm(self.embedding(inputs_BT)))
-        for layer in self.layers:
+        hidden_BTD = self._embed(inputs_BT)
+        for layer in self.layers[:-1]:
             hidden_BTD = layer(hidden_BTD, rotation, visible)
+        last = cast(Layer, self.layers[-1])
+        if asked_BK is None:
+            return self.final_norm(last(hidden_BTD, rotation, visible))
+        return self.final_norm(last.at(asked_BK, hidden_BTD, rotation, visible))
+
+    def read_on(self, inputs_BT: Tensor, pasts: list[Past]) -> Tensor:
+        """Hidden states (B, T, D) of tokens that follow, causally, those in `pasts` (one a layer), and join them.
+
+        Raises:
+            ValueError: when all tokens together exceed max_length.
+        """
+        before, length = pasts[0].length, inputs_BT.shape[1]
+        self._check(before + length)
+        rotation = self._rotation(torch.arange(before, before + length, device=inputs_BT.device)[None])
+        visible = torch.ones(length, before + length, dtype=torch.bool, device=inputs_BT.device).tril(before)
+        hidden_BTD = self._embed(inputs_BT)
+        for layer, past in zip(self.layers, pasts, strict=True):
+            hidden_BTD = layer(hidden_BTD, rotation, visible, past)
         return self.final_norm(hidden_BTD)
 
     def head(self, hidden_ND: Tensor) -> Tensor:
@@ -119,60 +141,22 @@ class Encoder(nn.Module):
         """Logits (N, V)."""
         return F.linear(features_ND, self.embedding.weight, self.decoder_bias)
 
-    def _drop(self, hidden_BTD: Tensor) -> Tensor:
-        return F.dropout(hidden_BTD, self.config.dropout, self.training)
+    def _check(self, length: int) -> None:
+        if length > self.config.max_length:
+            raise ValueError(
+                f"{length} tokens are more than the encoder's max_length of {self.config.max_length}; raise "
+                f"max_length or shorten the text"
+            )
 
-    def _rotation(self, positions_T: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosine and sine of the rotary angles, (B or 1, 1, T, D/H)."""
+    def _embed(self, inputs_BT: Tensor) -> Tensor:
+        return F.dropout(self.embedding_norm(self.embedding(inputs_BT)), self.config.dropout, self.training)
+
+    def _rotation(self, positions_T: Tensor) -> Rotation:
         size = self.config.width // self.config.heads
         exponents = torch.arange(0, size, 2, device=positions_T.device, dtype=torch.float32) / size
         angles = positions_T[:, None, :, None].float() * self.config.rope_theta**-exponents
         angles = torch.cat((angles, angles), dim=-1)
         return angles.cos(), angles.sin()
-
-
-class Layer(nn.Module):
-    """Attention and GeGLU, each behind a norm and added to the residual stream."""
-
-    def __init__(self, config: EncoderConfig, first: bool) -> None:
-        super().__init__()
-        self.heads, self.dropout = config.heads, config.dropout
-        self.attention_norm = nn.Identity() if first else _norm(config)
-        self.attention_input = nn.Linear(config.width, 3 * config.width, bias=False)
-        self.attention_output = nn.Linear(config.width, config.width, bias=False)
-        self.feedforward_norm = _norm(config)
-        self.feedforward_input = nn.Linear(config.width, 2 * config.inner, bias=False)
-        self.feedforward_output = nn.Linear(config.inner, config.width, bias=False)
-
-    def forward(self, hidden_BTD: Tensor, rotation: tuple[Tensor, Tensor], visible: Tensor | str | None) -> Tensor:
-        hidden_BTD = hidden_BTD + self._attend(self.attention_norm(hidden_BTD), rotation, visible)
-        value, gate = self.feedforward_input(self.feedforward_norm(hidden_BTD)).chunk(2, dim=-1)
-        inner = F.dropout(F.gelu(value) * gate, self.dropout, self.training)
-        return hidden_BTD + self.feedforward_output(inner)
-
-    def _attend(self, hidden_BTD: Tensor, rotation: tuple[Tensor, Tensor], visible: Tensor | str | None) -> Tensor:
-        batch, length, width = hidden_BTD.shape
-        parts = self.attention_input(hidden_BTD).view(batch, length, 3, self.heads, width // self.heads)
-        query, key, value = parts.permute(2, 0, 3, 1, 4)
-        mixed_BHTd = F.scaled_dot_product_attention(
-            _rotate(query, *rotation),
-            _rotate(key, *rotation),
-            value,
-            attn_mask=visible if isinstance(visible, Tensor) else None,
-            is_causal=visible == "causal" if isinstance(visible, str) else False,
-            dropout_p=self.dropout if self.training else 0.0,
-        )
-        return self.attention_output(mixed_BHTd.transpose(1, 2).reshape(batch, length, width))
-
-
-def _norm(config: EncoderConfig) -> nn.LayerNorm:
-    return nn.LayerNorm(config.width, eps=config.norm_eps, bias=False)
-
-
-def _rotate(part_BHTd: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Rotary position embedding (Su et al. 2021), pairing each number with the one half a head away."""
-    first, second = part_BHTd.chunk(2, dim=-1)
-    return part_BHTd * cosine + torch.cat((-second, first), dim=-1) * sine
 
 
 def _positions(inputs_BT: Tensor, documents_BT: Tensor | None) -> Tensor:

@@ -14,8 +14,9 @@ from objectives.base import Objective
 from objectives.corruption import Corruption
 from objectives.encoder import EncoderConfig
 from objectives.randomness import Key
+from objectives.reader import ObjectiveReader
 from objectives.schedule import Budget, OptimizerConfig
-from objectives.scoring import pseudo_log_likelihood
+from objectives.scoring import Scores, pseudo_log_likelihood
 from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 
@@ -52,8 +53,8 @@ class MLM(Objective):
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         return (cloze(tokens_BT, key, self.corruption, self.vocabulary),)
 
-    def score(self, sentences: Sequence[Sequence[int]]) -> list[list[float]]:
-        return pseudo_log_likelihood(self, sentences)
+    def score(self, sentences: Sequence[Sequence[int]]) -> list[Scores]:
+        return pseudo_log_likelihood(ObjectiveReader(self), sentences)
 
 
 def cloze(tokens_BT: Tensor, key: Key, corruption: Corruption, vocabulary: Vocabulary) -> View:

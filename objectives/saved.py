@@ -75,9 +75,13 @@ def load(path: str | Path) -> Objective:
     Raises:
         ValueError: when the file is no checkpoint of an objective, or cannot be read.
     """
+    from objectives.base import Objective  # which imports this file
+
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
         cls = import_object(checkpoint["objective"]["class_path"])
+        if not (isinstance(cls, type) and issubclass(cls, Objective)):  # a checkpoint must not have anything called
+            raise ValueError(f"{checkpoint['objective']['class_path']} is no objective")
         arguments = build_arguments(cls, checkpoint["objective"]["arguments"])
     except FileNotFoundError:
         raise ValueError(f"no checkpoint at {path}") from None

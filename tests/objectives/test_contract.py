@@ -159,7 +159,7 @@ def test_scoring_restores_train_mode(objective):
 
 
 def test_too_long_sentence_is_refused(objective):
-    with pytest.raises(ValueError, match="max_length of 64"):
+    with pytest.raises(ValueError, match="room for 62"):
         objective.score([[5] * 63])
 
 

@@ -1,0 +1,68 @@
+"""`clm-vs-mlm generate`: write text."""
+
+from __future__ import annotations
+
+import argparse
+
+from experiments.tables import Table, add_format
+
+NO_JOINT = (
+    "MLM defines no joint distribution: what these samples are samples of depends on the procedure ({method}), and "
+    "they have no probability"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "A causal model writes from left to right, a sample of the probability it defines. "
+        + NO_JOINT.format(method="unmasking or gibbs")
+        + ". Special tokens are never written. The same seed gives the same text."
+    )
+    parser.add_argument("model", metavar="CHECKPOINT", help="a run, a checkpoint of one, or a Hugging Face folder")
+    parser.add_argument("--prompt", default="", help="text to go on from (default: none)")
+    parser.add_argument(
+        "--length",
+        type=int,
+        default=40,
+        help="tokens to write (default: 40); a causal model may end before, a masked one fills them all",
+    )
+    parser.add_argument("-n", "--samples", type=int, default=1, help="how many texts (default: 1)")
+    parser.add_argument("--temperature", type=float, default=1.0, help="0 takes the likeliest token (default: 1)")
+    parser.add_argument("--top-p", type=float, default=1.0, help="draw among the likeliest of this share (default: 1)")
+    parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
+    parser.add_argument(
+        "--method",
+        choices=("left_to_right", "unmasking", "gibbs"),
+        help="left_to_right (causal models); unmasking, the most confident blank first, or gibbs, each token drawn anew "
+        "from its conditional (masked models); default: left_to_right or unmasking",
+    )
+    parser.add_argument("--sweeps", type=int, default=10, help="gibbs: how often each token is drawn (default: 10)")
+    add_format(parser)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Exit code 0. Raises ValueError on bad input, before anything is printed."""
+    if options.samples < 1:
+        raise ValueError(f"--samples must be at least 1, but is {options.samples}")
+    from experiments.models import open_model
+    from objectives.generation import Sampling, gibbs, left_to_right, unmasking
+
+    sampling = Sampling(options.temperature, options.top_p, options.seed)
+    model = open_model(options.model)
+    reader, prompt = model.reader, model.spelling.spell(options.prompt).ids
+    method = options.method or ("left_to_right" if reader.causal else "unmasking")
+    if (method == "left_to_right") != reader.causal:
+        fitting = "left_to_right" if reader.causal else "unmasking or gibbs"
+        raise ValueError(f"{model.path} cannot write by {method}; use {fitting}")
+    if method == "left_to_right":
+        written = left_to_right(reader, prompt, options.samples, options.length, sampling)
+    elif method == "unmasking":
+        written = unmasking(reader, prompt, options.samples, options.length, sampling)
+    else:
+        written = gibbs(reader, prompt, options.samples, options.length, sampling, options.sweeps)
+    table = Table(options.format)
+    if not reader.causal:
+        table.note(NO_JOINT.format(method=method))
+    for number, tokens in enumerate(written, start=1):
+        table.write({"sample": number, "tokens": len(tokens), "text": model.spelling.read([*prompt, *tokens])})
+    return 0

@@ -1,0 +1,88 @@
+"""Between text and tokens, for using a trained model: ids, the characters behind them, and the words they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tokenizers import Tokenizer as Backend
+
+# A Chinese character is a word by itself, as in BERT's tokenizer: Chinese text has no spaces.
+CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+WORD = re.compile(rf"[{CHINESE}]|[^\s{CHINESE}]+")
+
+
+class Spelled(NamedTuple):
+    """A text in tokens; all three lists have one entry a token."""
+
+    ids: list[int]
+    spans: list[tuple[int, int]]
+    """The characters [start, end) that a token stands for."""
+    words: list[int]
+    """The number of the word that it belongs to."""
+
+
+class Spelling:
+    """A tokenizer as a trained model is used with it. In text, special tokens are plain text.
+
+    Args:
+        backend: the tokenizer; its settings are not touched.
+        specials: ids that text must not forge; they become `unknown`.
+        unknown: the id of what cannot be spelled.
+    """
+
+    def __init__(self, backend: Backend, specials: Iterable[int], unknown: int | None) -> None:
+        self._backend = Backend.from_str(backend.to_str())
+        self._backend.no_padding()
+        self._backend.no_truncation()
+        self._backend.encode_special_tokens = True
+        self._forged = frozenset(specials) - {unknown}
+        self._unknown = unknown
+
+    def spell(self, text: str) -> Spelled:
+        """A text in tokens, without special tokens around it.
+
+        Words are those that the tokenizer splits text into first; where it splits none, those of `words_of`.
+        """
+        encoding = self._backend.encode(text, add_special_tokens=False)
+        ids, spans = list(encoding.ids), list(encoding.offsets)
+        for place, number in enumerate(ids):
+            if number in self._forged:
+                if self._unknown is None:
+                    raise ValueError(f'"{self.name(number)}" is a special token of this model, and no text for it')
+                ids[place] = self._unknown
+        words = [number for number in encoding.word_ids if number is not None]
+        if self._backend.pre_tokenizer is None or len(words) < len(ids):
+            words = _word_of_each(text, spans)
+        return Spelled(ids, spans, words)
+
+    def name(self, token: int) -> str:
+        """The token as it stands in the vocabulary."""
+        return self._backend.id_to_token(token) or f"[{token}]"
+
+    def read(self, ids: Iterable[int]) -> str:
+        """The text of tokens; special ones are shown by name."""
+        return self._backend.decode([int(number) for number in ids], skip_special_tokens=False)
+
+    @property
+    def spaces_lead(self) -> bool:
+        """True when the space in front of a word is a part of its token."""
+        *_, last = self.spell("a a").ids
+        return self.name(last).startswith(("Ġ", "▁"))
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    """The spans of the words of a text: what stands between white space; each Chinese character is one by itself."""
+    return [match.span() for match in WORD.finditer(text)]
+
+
+def _word_of_each(text: str, spans: list[tuple[int, int]]) -> list[int]:
+    """For each token, the word that has its first character or, of white space, the one behind it."""
+    ends = [end for _, end in words_of(text)]
+    words, number = [], 0
+    for start, _ in spans:
+        while number < len(ends) and ends[number] <= start:
+            number += 1
+        words.append(number)
+    return words

@@ -1,0 +1,75 @@
+"""Stock Hugging Face models, as scoring, filling and generating see them.
+
+R rows, T positions, K asked positions, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from objectives.reader import Reader
+
+
+class PretrainedReader(Reader):
+    """An `AutoModelForMaskedLM` or `AutoModelForCausalLM`, with the special tokens of its tokenizer.
+
+    A causal model whose tokenizer puts nothing in front of a text gets its beginning-of-sentence token there, if it has
+    one. Works for the families whose head reads `last_hidden_state` of the base model: BERT, RoBERTa, ModernBERT, GPT-2
+    and their like.
+
+    Args:
+        model: the Hugging Face model.
+        tokenizer: its tokenizer.
+        causal: whether it is a causal model.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, causal: bool) -> None:
+        self.module, self.model, self.causal = model, model, causal
+        self.before, self.after = _surroundings(tokenizer)
+        if causal and not self.before and tokenizer.bos_token_id is not None:
+            self.before = (tokenizer.bos_token_id,)
+        self.mask = None if causal else tokenizer.mask_token_id
+        self.end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
+        self.vocabulary_size = model.config.vocab_size
+        # An embedding may be larger than its tokenizer; the surplus stands for no text.
+        self.specials = frozenset((*tokenizer.all_special_ids, *range(len(tokenizer), self.vocabulary_size)))
+        self.max_length = _max_length(model, tokenizer)
+
+    def logits(self, inputs_RT: Tensor, asked_RK: Tensor) -> Tensor:
+        """The head sees the asked positions only.
+
+        Raises:
+            ValueError: when the head does not read the base model's last_hidden_state.
+        """
+
+        def keep_asked(base: Any, arguments: Any, output: Any) -> Any:
+            output.last_hidden_state = output.last_hidden_state.take_along_dim(asked_RK[:, :, None], dim=1)
+            return output
+
+        hook = self.model.base_model.register_forward_hook(keep_asked)
+        try:
+            logits_RKV = self.model(input_ids=inputs_RT).logits
+        finally:
+            hook.remove()
+        if logits_RKV.shape[:2] != asked_RK.shape:
+            raise ValueError(f"models of the kind {type(self.module).__name__} are not supported")
+        return logits_RKV.float()
+
+
+def _surroundings(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The special tokens that a tokenizer puts in front of a text and behind it."""
+    encoded = tokenizer("a", return_special_tokens_mask=True)
+    ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
+    first = special.index(0)
+    last = len(special) - special[::-1].index(0)
+    return tuple(ids[:first]), tuple(ids[last:])
+
+
+def _max_length(model: Any, tokenizer: Any) -> int:
+    positions = getattr(model.config, "max_position_embeddings", None) or tokenizer.model_max_length
+    # RoBERTa numbers positions from behind the id of its padding token.
+    embeddings = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(embeddings, "padding_idx", None)
+    return min(positions - (0 if padding is None else padding + 1), tokenizer.model_max_length)
