@@ -28,13 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-n", "--samples", type=int, default=1, help="how many texts (default: 1)")
     parser.add_argument("--temperature", type=float, default=1.0, help="0 takes the likeliest token (default: 1)")
-    parser.add_argument("--top-p", type=float, default=1.0, help="draw among the likeliest of this share (default: 1)")
+    parser.add_argument(
+        "--top-p", type=float, default=1.0, help="draw from the likeliest tokens that have this share (default: 1)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
     parser.add_argument(
         "--method",
         choices=("left_to_right", "unmasking", "gibbs"),
-        help="left_to_right (causal models); unmasking, the most confident blank first, or gibbs, each token drawn anew "
-        "from its conditional (masked models); default: left_to_right or unmasking",
+        help="left_to_right (causal models); unmasking, the most confident blank first, or gibbs, each token drawn "
+        "anew from its conditional (masked models); default: left_to_right or unmasking",
     )
     parser.add_argument("--sweeps", type=int, default=10, help="gibbs: how often each token is drawn (default: 10)")
     add_format(parser)

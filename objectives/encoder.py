@@ -155,8 +155,8 @@ class Encoder(nn.Module):
         size = self.config.width // self.config.heads
         exponents = torch.arange(0, size, 2, device=positions_T.device, dtype=torch.float32) / size
         angles = positions_T[:, None, :, None].float() * self.config.rope_theta**-exponents
-        angles = torch.cat((angles, angles), dim=-1)
-        return angles.cos(), angles.sin()
+        cosine, sine = angles.cos(), angles.sin()
+        return torch.cat((cosine, cosine), dim=-1), torch.cat((-sine, sine), dim=-1)
 
 
 def _positions(inputs_BT: Tensor, documents_BT: Tensor | None) -> Tensor:

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from objectives.reader import Reader, answering
+from objectives.reader import Reader, answering, at_last
 from objectives.scoring import chain_rule, total
 
 BEAMS_PER_BATCH = 64
@@ -42,12 +43,13 @@ def blank_distributions(reader: Reader, template: Template) -> Tensor:
         raise ValueError("this model reads from left to right only and has no distribution at a blank; see best_fills")
     if reader.mask is None:
         raise ValueError("this model's tokenizer has no mask token to put at a blank")
-    places = _blanks(reader, template)
+    _blanks(reader, template)
     row = [reader.mask if token is None else token for token in template]
     inputs_1T = torch.tensor([[*reader.before, *row, *reader.after]], device=reader.device)
-    asked_1B = torch.tensor([places], device=reader.device) + len(reader.before)
+    begins, ends = len(reader.before), len(reader.after)
+    asked_1T = F.pad(torch.tensor([[token is None for token in template]], device=reader.device), (begins, ends))
     with answering(reader.module):
-        return reader.logits(inputs_1T, asked_1B)[0].double().log_softmax(-1)
+        return reader.logits(inputs_1T, asked_1T).double().log_softmax(-1)
 
 
 def unmask(reader: Reader, template: Template) -> Completion:
@@ -97,13 +99,12 @@ def _extended(reader: Reader, beams: list[list[int]], width: int) -> list[list[i
         raise ValueError("this model knows no token for the beginning of a text, so that no blank can stand first")
     begun = torch.tensor([total(scores) for scores in chain_rule(reader, beams)], dtype=torch.float64)
     rows_ST = torch.tensor([[*reader.before, *beam] for beam in beams], device=reader.device)
-    last_S1 = torch.full((len(beams), 1), rows_ST.shape[1] - 1, device=reader.device)
     regular_V = reader.regular_V
     few = min(width, int(regular_V.sum()))
     values, tokens = [], []
     with answering(reader.module):
-        for rows, last in zip(rows_ST.split(BEAMS_PER_BATCH), last_S1.split(BEAMS_PER_BATCH), strict=True):
-            nats_SV = reader.logits(rows, last)[:, 0].double().log_softmax(-1)
+        for rows in rows_ST.split(BEAMS_PER_BATCH):
+            nats_SV = reader.logits(rows, at_last(rows)).double().log_softmax(-1)
             best = nats_SV.masked_fill(~regular_V, -torch.inf).topk(few)
             values.append(best.values.cpu())
             tokens.append(best.indices.cpu())

@@ -114,8 +114,10 @@ def unmasking(reader: Reader, prompt: Sequence[int], samples: int, length: int, 
     with answering(reader.module):
         for step in range(length):
             draws_NL = sampling.draws(samples, f"unmasking {step}", length, reader.device)
-            logits_NLV = reader.logits(rows_NT, places_L.expand(samples, -1))
-            tokens_NL, nats_NL = sampling.choose(logits_NLV.flatten(0, 1), reader.regular_V, draws_NL.flatten())
+            asked_NT = torch.zeros_like(rows_NT, dtype=torch.bool)
+            asked_NT[:, places_L] = True
+            logits = reader.logits(rows_NT, asked_NT)
+            tokens_NL, nats_NL = sampling.choose(logits, reader.regular_V, draws_NL.flatten())
             confidence_NL = nats_NL.view(samples, length).masked_fill(~open_NL, -torch.inf)
             best_N1 = confidence_NL.argmax(1, keepdim=True)
             rows_NT.scatter_(1, places_L[best_N1], tokens_NL.view(samples, length).gather(1, best_N1))
@@ -141,7 +143,8 @@ def gibbs(
             for step in range(length):
                 place_N1 = places_L[order_NL[:, step : step + 1]]
                 rows_NT.scatter_(1, place_N1, mask)
-                logits_NV = reader.logits(rows_NT, place_N1)[:, 0]
+                asked_NT = torch.zeros_like(rows_NT, dtype=torch.bool).scatter_(1, place_N1, True)
+                logits_NV = reader.logits(rows_NT, asked_NT)
                 tokens_N, _ = sampling.choose(logits_NV, reader.regular_V, draws_NL[:, step])
                 rows_NT.scatter_(1, place_N1, tokens_N[:, None])
     return rows_NT[:, places_L].tolist()

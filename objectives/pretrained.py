@@ -1,6 +1,6 @@
 """Stock Hugging Face models, as scoring, filling and generating see them.
 
-R rows, T positions, K asked positions, V vocabulary.
+R rows, T positions, N asked positions, V vocabulary.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PretrainedReader(Reader):
         self.specials = frozenset((*tokenizer.all_special_ids, *range(len(tokenizer), self.vocabulary_size)))
         self.max_length = _max_length(model, tokenizer)
 
-    def logits(self, inputs_RT: Tensor, asked_RK: Tensor) -> Tensor:
+    def logits(self, inputs_RT: Tensor, asked_RT: Tensor) -> Tensor:
         """The head sees the asked positions only.
 
         Raises:
@@ -45,17 +45,17 @@ class PretrainedReader(Reader):
         """
 
         def keep_asked(base: Any, arguments: Any, output: Any) -> Any:
-            output.last_hidden_state = output.last_hidden_state.take_along_dim(asked_RK[:, :, None], dim=1)
+            output.last_hidden_state = output.last_hidden_state[asked_RT][None]
             return output
 
         hook = self.model.base_model.register_forward_hook(keep_asked)
         try:
-            logits_RKV = self.model(input_ids=inputs_RT).logits
+            logits_1NV = self.model(input_ids=inputs_RT).logits
         finally:
             hook.remove()
-        if logits_RKV.shape[:2] != asked_RK.shape:
+        if logits_1NV.shape[:2] != (1, int(asked_RT.sum())):
             raise ValueError(f"models of the kind {type(self.module).__name__} are not supported")
-        return logits_RKV.float()
+        return logits_1NV[0].float()
 
 
 def _surroundings(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,6 +1,6 @@
 """A trained model as scoring, filling and generating see it: its special tokens, and logits where they are asked for.
 
-R rows, T positions, K asked positions, V vocabulary.
+R rows, T positions, N asked positions, V vocabulary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Reader(ABC):
-    """Rows are whole and of one length: no padding ever reaches a model, so no row depends on its neighbours."""
+    """No padding ever reaches a model, but where a causal one cannot see it: no row depends on its neighbours."""
 
     module: nn.Module
     causal: bool
@@ -40,8 +40,8 @@ class Reader(ABC):
     """Longest row, special tokens included."""
 
     @abstractmethod
-    def logits(self, inputs_RT: Tensor, asked_RK: Tensor) -> Tensor:
-        """Logits (R, K, V), float32, at the asked positions of each row."""
+    def logits(self, inputs_RT: Tensor, asked_RT: Tensor) -> Tensor:
+        """Logits (N, V), float32, at the positions that are True in `asked_RT`, in the order of reading."""
 
     def continuation(self) -> Callable[[Tensor], Tensor]:
         """A function of the tokens (R, T) that come next, from the first one on, to the logits (R, V) behind them."""
@@ -50,8 +50,7 @@ class Reader(ABC):
         def following(tokens_RT: Tensor) -> Tensor:
             read.append(tokens_RT)
             row_RT = torch.cat(read, dim=1)
-            last_R1 = torch.full((len(row_RT), 1), row_RT.shape[1] - 1, device=row_RT.device)
-            return self.logits(row_RT, last_R1)[:, 0]
+            return self.logits(row_RT, at_last(row_RT))
 
         return following
 
@@ -84,13 +83,12 @@ class ObjectiveReader(Reader):
         self.specials = frozenset(vocabulary.specials)
         self.vocabulary_size, self.max_length = vocabulary.size, objective.encoder.config.max_length
 
-    def logits(self, inputs_RT: Tensor, asked_RK: Tensor) -> Tensor:
-        # The last layer has little to save where most positions are asked.
-        few = asked_RK.shape[1] * 2 < inputs_RT.shape[1]
-        hidden_RKD = self.encoder(inputs_RT, self.objective.reading, asked_BK=asked_RK if few else None)
-        if not few:
-            hidden_RKD = hidden_RKD.take_along_dim(asked_RK[:, :, None], dim=1)
-        return self._decode(hidden_RKD)
+    def logits(self, inputs_RT: Tensor, asked_RT: Tensor) -> Tensor:
+        reading = self.objective.reading
+        if bool((asked_RT.sum(1) == 1).all()):  # then the last layer has most of its work to save
+            asked_R1 = asked_RT.int().argmax(1, keepdim=True)
+            return self._decode(self.encoder(inputs_RT, reading, asked_BK=asked_R1)[:, 0])
+        return self._decode(self.encoder(inputs_RT, reading)[asked_RT])
 
     def continuation(self) -> Callable[[Tensor], Tensor]:
         """As of the base class; keys and values of what was read are kept."""
@@ -99,6 +97,13 @@ class ObjectiveReader(Reader):
 
     def _decode(self, hidden: Tensor) -> Tensor:
         return self.encoder.decode(self.encoder.head(hidden)).float()
+
+
+def at_last(rows_RT: Tensor) -> Tensor:
+    """True at the last position of each row, (R, T)."""
+    asked_RT = torch.zeros_like(rows_RT, dtype=torch.bool)
+    asked_RT[:, -1] = True
+    return asked_RT
 
 
 @contextmanager

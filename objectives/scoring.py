@@ -4,13 +4,12 @@ Sentences are token ids without special tokens. Scores are natural logarithms (n
 token has no score, which is the first one of a model that knows no token for the beginning. They do not depend on
 batch size, or on the other sentences. The log-softmax is in float32, sums are in float64.
 
-S sentences, R rows, T positions, K asked positions, V vocabulary.
+S sentences, R rows, T positions, N asked positions, V vocabulary.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -23,7 +22,7 @@ from objectives.windows import windows
 
 TOKENS_PER_BATCH = 4096
 """Rows times length of one forward pass."""
-LOGITS_PER_BATCH = 2**24
+LOGITS_PER_BATCH = 2**22
 """Asked positions times vocabulary of one forward pass."""
 
 Scores = list[float | None]
@@ -58,24 +57,31 @@ def chain_rule(
     closing = [reader.end] if end else []
     begins = len(reader.before)
 
-    def score_alike(pieces: list[tuple[int, ...]]) -> list[Scores]:
-        rows_RT = torch.tensor([[*reader.before, *piece] for piece in pieces], device=reader.device)
-        inputs_RT, targets_RK = rows_RT[:, :-1], rows_RT[:, max(1, begins) :]
+    def score_batch(pieces: list[tuple[int, ...]]) -> list[Scores]:
+        lengths = [len(piece) for piece in pieces]
+        # What fills up a row is behind all that is asked, where a causal model does not look.
+        rows_RT = torch.tensor(
+            [[*reader.before, *piece, *[piece[-1]] * (max(lengths) - len(piece))] for piece in pieces],
+            device=reader.device,
+        )
+        inputs_RT, places_T = rows_RT[:, :-1], torch.arange(rows_RT.shape[1] - 1, device=reader.device)
+        asked_RT = (places_T >= begins - 1) & (
+            places_T < torch.tensor(lengths, device=reader.device)[:, None] + begins - 1
+        )
         unscored: Scores = [] if begins else [None]
-        if not targets_RK.numel():  # one token, and nothing in front of it
+        if not asked_RT.any():  # single tokens, and nothing in front of them
             return [unscored for _ in pieces]
-        asked_K = torch.arange(max(1, begins) - 1, inputs_RT.shape[1], device=reader.device)
-        values = _log_probabilities(reader.logits(inputs_RT, asked_K.expand(len(pieces), -1)), targets_RK)
-        return [unscored + row for row in values.tolist()]
+        values = _log_probabilities(reader.logits(inputs_RT, asked_RT), rows_RT[:, 1:][asked_RT])
+        return [unscored + part.tolist() for part in values.split([length - len(unscored) for length in lengths])]
 
-    def most_rows(length: int) -> int:
+    def at_once(length: int) -> int:
         return min(TOKENS_PER_BATCH // (begins + length), LOGITS_PER_BATCH // (length * reader.vocabulary_size))
 
     whole = [(*sentence, *closing) for sentence in sentences]
     room = reader.room + len(closing)
     if not window:
         _refuse_long(whole, room)
-    return _each_once(reader, whole, room, "past", most_rows, score_alike, progress)
+    return _each_once(reader, whole, room, "past", at_once, score_batch, progress)
 
 
 def pseudo_log_likelihood(
@@ -105,22 +111,24 @@ def pseudo_log_likelihood(
         raise ValueError("this model's tokenizer has no mask token, which the pseudo-log-likelihood needs")
     mask, begins, ends = reader.mask, len(reader.before), len(reader.after)
 
-    def score_alike(pieces: list[tuple[tuple[int, int], ...]]) -> list[Scores]:
+    def score_batch(pieces: list[tuple[tuple[int, int], ...]]) -> list[Scores]:
         ids_ST, words_ST = torch.tensor(pieces, device=reader.device).unbind(-1)
         count, length = ids_ST.shape
         row = torch.tensor([*reader.before, *[0] * length, *reader.after], device=reader.device)
         clean_ST = row.repeat(count, 1)
         clean_ST[:, begins : begins + length] = ids_ST
-        # Copy t of a sentence hides token t, and what follows of its word.
+        # Copy t of a sentence asks for token t, and hides it with what follows of its word.
+        asked_TT = F.pad(torch.eye(length, dtype=torch.bool, device=reader.device), (begins, ends))
         hidden_STT = F.pad((words_ST[:, :, None] == words_ST[:, None, :]).triu(), (begins, ends))
         inputs_RT = clean_ST.repeat_interleave(length, 0).masked_fill(hidden_STT.flatten(0, 1), mask)
-        asked_R1 = torch.arange(begins, begins + length, device=reader.device).repeat(count)[:, None]
         rows = max(1, min(TOKENS_PER_BATCH // len(row), LOGITS_PER_BATCH // reader.vocabulary_size))
-        batches = zip(inputs_RT.split(rows), asked_R1.split(rows), ids_ST.reshape(-1, 1).split(rows), strict=True)
-        values = [_log_probabilities(reader.logits(inputs, asked), targets) for inputs, asked, targets in batches]
+        parts = (part.split(rows) for part in (inputs_RT, asked_TT.repeat(count, 1), ids_ST.flatten()))
+        values = [
+            _log_probabilities(reader.logits(rows_RT, asked), ids) for rows_RT, asked, ids in zip(*parts, strict=True)
+        ]
         return torch.cat(values).view(count, length).tolist()
 
-    def most_sentences(length: int) -> int:
+    def at_once(length: int) -> int:
         return TOKENS_PER_BATCH // (length * (begins + length + ends))
 
     numbered = [
@@ -129,7 +137,7 @@ def pseudo_log_likelihood(
     ]
     if not window:
         _refuse_long(numbered, reader.room)
-    return _each_once(reader, numbered, reader.room, "both", most_sentences, score_alike, progress)
+    return _each_once(reader, numbered, reader.room, "both", at_once, score_batch, progress, alike=True)
 
 
 def total(scores: Sequence[float | None]) -> float:
@@ -151,23 +159,30 @@ def _each_once(
     room: int,
     context: Literal["past", "both"],
     at_once: Callable[[int], int],
-    score_alike: Callable[[list[Any]], list[Scores]],
+    score_batch: Callable[[list[Any]], list[Scores]],
     progress: Progress,
+    alike: bool = False,
 ) -> list[Scores]:
-    """Score what the sentences are cut into: equal pieces once, pieces of equal length together."""
+    """Score the pieces that sentences are cut into: equal ones once, those of similar length together.
+
+    Args:
+        at_once: how many pieces of a length go into a batch.
+        score_batch: scores a batch.
+        alike: whether all pieces of a batch must be of one length.
+    """
     plans = [windows(len(sentence), room, context) for sentence in sentences]
-    alike: dict[int, dict[tuple[Any, ...], None]] = defaultdict(dict)
-    for sentence, plan in zip(sentences, plans, strict=True):
-        for window in plan:
-            alike[window.end - window.start][sentence[window.start : window.end]] = None
+    pieces = dict.fromkeys(
+        sentence[w.start : w.end] for sentence, plan in zip(sentences, plans, strict=True) for w in plan
+    )
     scored: dict[tuple[Any, ...], Scores] = {}
+    waiting = sorted(pieces, key=len, reverse=True)
     with answering(reader.module):
-        for length, pieces in alike.items():
-            waiting, count = list(pieces), max(1, at_once(length))
-            for start in range(0, len(waiting), count):
-                batch = waiting[start : start + count]
-                scored.update(zip(batch, score_alike(batch), strict=True))
-                progress(len(batch) * length)
+        while waiting:
+            count = max(1, at_once(len(waiting[0])))
+            batch = [piece for piece in waiting[:count] if not alike or len(piece) == len(waiting[0])]
+            del waiting[: len(batch)]
+            scored.update(zip(batch, score_batch(batch), strict=True))
+            progress(sum(map(len, batch)))
     return [
         [value for w in plan for value in scored[sentence[w.start : w.end]][w.first - w.start : w.last - w.start]]
         for sentence, plan in zip(sentences, plans, strict=True)
@@ -183,6 +198,6 @@ def _refuse_long(sentences: Sequence[tuple[Any, ...]], room: int) -> None:
             )
 
 
-def _log_probabilities(logits_RKV: Tensor, targets_RK: Tensor) -> Tensor:
-    """log p of each target, (R, K) float32."""
-    return -F.cross_entropy(logits_RKV.flatten(0, 1), targets_RK.flatten(), reduction="none").view_as(targets_RK)
+def _log_probabilities(logits_NV: Tensor, targets_N: Tensor) -> Tensor:
+    """log p of each target, (N,) float32."""
+    return -F.cross_entropy(logits_NV, targets_N, reduction="none")
