@@ -68,8 +68,8 @@ class Spelling:
     @property
     def spaces_lead(self) -> bool:
         """True when the space in front of a word is a part of its token."""
-        *_, last = self.spell("a a").ids
-        return self.name(last).startswith(("Ġ", "▁"))
+        _, *later = self.spell("a a").ids
+        return any(self.name(token).startswith(("Ġ", "▁")) for token in later)
 
 
 def words_of(text: str) -> list[tuple[int, int]]:

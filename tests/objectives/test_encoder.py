@@ -9,6 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from objectives import CLM, Encoder, EncoderConfig
 from objectives.flops import body_flops, head_flops
+from objectives.layer import Past
 from tests.objectives.conftest import VOCABULARY, build, enlarge, make_batch
 
 
@@ -120,3 +121,30 @@ def test_ledger_flops_follow_the_formula():
         head_flops(objective.encoder.config, VOCABULARY.size),
     )
     assert totals["flops"] == 3 * (totals["tokens"] * body + totals["supervised"] * head)
+
+
+@pytest.mark.parametrize("attention", ["causal", "bidirectional", "mask"])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_asked_positions_alone_are_as_among_all(attention, depth):
+    model = encoder(depth=depth)
+    tokens = torch.randint(0, 30, (3, 12))
+    numbers = torch.tensor([[0] * 12, [0] * 5 + [1] * 7, [0] * 11 + [1]])
+    mask = torch.rand(3, 1, 12, 12) < 0.7
+    seen = mask | torch.eye(12, dtype=torch.bool) if attention == "mask" else attention
+    asked = torch.tensor([[0, 11], [6, 4], [3, 3]])
+    with torch.no_grad():
+        for documents in (None, numbers):
+            expected = model(tokens, seen, documents).take_along_dim(asked[:, :, None], dim=1)
+            torch.testing.assert_close(model(tokens, seen, documents, asked), expected)
+
+
+@pytest.mark.parametrize("steps", [[12], [1] * 12, [5, 1, 1, 3, 2]], ids=str)
+def test_reading_on_is_reading_at_once(steps):
+    model = encoder(depth=3)
+    tokens = torch.randint(0, 30, (2, 12))
+    pasts = [Past() for _ in model.layers]
+    with torch.no_grad():
+        parts = [model.read_on(part, pasts) for part in tokens.split(steps, dim=1)]
+        torch.testing.assert_close(torch.cat(parts, dim=1), model(tokens, "causal"))
+    with pytest.raises(ValueError, match="max_length of 40"):
+        model.read_on(torch.zeros(2, 29, dtype=torch.long), pasts)

@@ -1,0 +1,210 @@
+"""The command fill: one form of answer for one blank or many, for masked and causal models."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from experiments.blanks import Text
+from experiments.cli import main
+from experiments.models import open_model
+from experiments.score import method_of, score
+from objectives import CLM, MLM
+from objectives.scoring import pseudo_log_likelihood
+from tests.pretrained import build
+from tests.trained import make_run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        "CLM": make_run(folder / "clm", CLM),
+        "MLM": make_run(folder / "mlm", MLM),
+        "wordpiece": make_run(folder / "wordpiece", MLM, "wordpiece"),
+        "Chinese CLM": make_run(folder / "chinese-clm", CLM, "character"),
+        "Chinese MLM": make_run(folder / "chinese-mlm", MLM, "character"),
+    }
+
+
+def fill(run, text, *options):
+    return main(["fill", str(run), text, "--format", "jsonl", *map(str, options)])
+
+
+def answers(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def scored(run, text):
+    model = open_model(str(run))
+    (values,) = score(model, [model.spelling.spell(text)], method_of(model, None), lambda n: None)
+    return math.fsum(values)
+
+
+@pytest.mark.parametrize("arm", ["Chinese CLM", "Chinese MLM"])
+def test_one_blank_and_many_have_one_form(arm, runs, capsys):
+    for text in ("我 今天 [MASK] 北京", "我[MASK]天[MASK]北京", "[MASK][MASK]"):
+        assert fill(runs[arm], text, "--top", 3) == 0
+        rows = answers(capsys)
+        blanks = text.count("[MASK]")
+        places = [str(number + 1) for number in range(blanks)]
+        assert list(dict.fromkeys(row["blank"] for row in rows)) == [*places, "all"]
+        for place in places:
+            best = [row for row in rows if row["blank"] == place]
+            assert [row["rank"] for row in best] == [1, 2, 3]
+            assert [row["probability"] for row in best] == sorted((row["probability"] for row in best), reverse=True)
+            assert all(len(row["fills"]) == 1 and row["text"].count("[MASK]") == blanks - 1 for row in best)
+            assert all((row["sentence_nats"] is None) == (blanks > 1) for row in best)
+        together = [row for row in rows if row["blank"] == "all"]
+        assert all(len(row["fills"]) == blanks and "[MASK]" not in row["text"] for row in together)
+        for row in together:
+            assert row["sentence_nats"] == pytest.approx(scored(runs[arm], row["text"]), abs=1e-4)
+
+
+@pytest.mark.parametrize("arm", ["Chinese CLM", "Chinese MLM"])
+def test_spaces_between_chinese_characters_are_left_out(arm, runs, capsys):
+    fill(runs[arm], "我 今天 [MASK] 北京")
+    spaced = answers(capsys)
+    fill(runs[arm], "我今天[MASK]北京")
+    assert answers(capsys) == spaced
+
+
+def test_a_masked_model_shows_its_distribution(runs, capsys):
+    fill(runs["Chinese MLM"], "我今天[MASK]北京", "--top", 1000)
+    rows = [row for row in answers(capsys) if row["blank"] == "1"]
+    model = open_model(str(runs["Chinese MLM"]))
+    left, right = model.spelling.spell("我今天").ids, model.spelling.spell("北京").ids
+    row = torch.tensor([[*model.reader.before, *left, model.reader.mask, *right, *model.reader.after]])
+    with torch.no_grad():
+        shares = model.reader.logits(row, row == model.reader.mask)[0].double().softmax(-1)
+    regular = [token for token in range(model.reader.vocabulary_size) if token not in model.reader.specials]
+    assert {row["fills"][0]: pytest.approx(row["probability"], abs=1e-6) for row in rows} == {
+        model.spelling.name(token): shares[token].item() for token in regular
+    }
+
+
+def test_a_causal_model_ranks_whole_sentences(runs, capsys):
+    fill(runs["Chinese CLM"], "我今天[MASK]北京", "--top", 1000)
+    rows = [row for row in answers(capsys) if row["blank"] == "1"]
+    nats = [scored(runs["Chinese CLM"], row["text"]) for row in rows]
+    assert nats == sorted(nats, reverse=True)
+    shares = torch.tensor(nats, dtype=torch.float64).softmax(0)
+    assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+    fill(runs["Chinese CLM"], "我今天[MASK]北京", "--top", 1000, "--width", 2)
+    assert len([row for row in answers(capsys) if row["blank"] == "1"]) == 2
+
+
+def test_shares_of_a_blank_add_up_over_the_others(runs, capsys):
+    fill(runs["Chinese CLM"], "我[MASK]天[MASK]", "--top", 1000)
+    rows = answers(capsys)
+    for place in (0, 1):
+        for row in [row for row in rows if row["blank"] == str(place + 1)]:
+            both = [
+                one["probability"] for one in rows if one["blank"] == "all" and one["fills"][place] == row["fills"][0]
+            ]
+            assert row["probability"] == pytest.approx(sum(both), abs=1e-9)
+
+
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "wordpiece", "Chinese MLM"])
+def test_candidates_are_scored_whole(arm, runs, capsys):
+    text, candidates = (
+        ("我[MASK]北京", ["去", "今天在", "天"])
+        if "Chinese" in arm
+        else ("the [MASK] sees", ["cat", "old bird", "river"])
+    )
+    assert fill(runs[arm], text, "--candidates", *candidates) == 0
+    rows = [row for row in answers(capsys) if row["blank"] == "all"]
+    assert {row["text"] for row in rows} == {text.replace("[MASK]", one) for one in candidates}
+    model, nats = open_model(str(runs[arm])), {}
+    for candidate in candidates:
+        whole = text.replace("[MASK]", candidate)
+        one = model.spelling.spell(whole)
+        if arm == "CLM":
+            nats[candidate] = scored(runs[arm], whole)
+            continue
+        start = whole.index(candidate)
+        inside = [a < start + len(candidate) and b > start for a, b in one.spans]
+        assert sum(inside) >= (1 if len(candidate) < 4 else 2)
+        total = 0.0  # by hand: hide the whole candidate, then show it piece by piece
+        places = [place for place, there in enumerate(inside) if there]
+        for number, place in enumerate(places):
+            row = torch.tensor([[*model.reader.before, *one.ids, *model.reader.after]])
+            hidden = [one + len(model.reader.before) for one in places[number:]]
+            row[0, hidden] = model.reader.mask
+            asked = torch.zeros_like(row, dtype=torch.bool)
+            asked[0, hidden[0]] = True
+            with torch.no_grad():
+                total += model.reader.logits(row, asked)[0].double().log_softmax(-1)[one.ids[place]].item()
+        nats[candidate] = total
+    shares = torch.tensor([nats[row["fills"][0]] for row in rows], dtype=torch.float64).softmax(0)
+    assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
+    for row in rows:
+        assert row["sentence_nats"] == pytest.approx(scored(runs[arm], row["text"]), abs=1e-4)
+
+
+def test_candidates_for_several_blanks_are_combined(runs, capsys):
+    assert fill(runs["Chinese MLM"], "[MASK]今[MASK]", "--candidates", "我", "天气", "--top", 9) == 0
+    rows = [row for row in answers(capsys) if row["blank"] == "all"]
+    assert {tuple(row["fills"]) for row in rows} == {(a, b) for a in ("我", "天气") for b in ("我", "天气")}
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+
+
+def test_a_blank_takes_the_space_in_front_of_it(runs, capsys):
+    model = open_model(str(runs["MLM"]))
+    assert model.spelling.spaces_lead
+    text = Text.of("the [MASK] sees", model)
+    assert text.template == (*model.spelling.spell("the").ids, None, *model.spelling.spell(" sees").ids)
+    assert text.filled({0: " cat"}) == "the cat sees" and text.filled({}) == "the [MASK] sees"
+    pieces = open_model(str(runs["wordpiece"]))
+    assert not pieces.spelling.spaces_lead
+    assert Text.of("the un[MASK] sees", pieces).filled({0: "##able"}) == "the unable sees"
+
+
+def test_a_model_of_another_family_has_its_own_mask(tmp_path, capsys):
+    model, tokenizer = build("roberta")
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    fill(tmp_path, "the <mask> sees")
+    own = answers(capsys)
+    fill(tmp_path, "the [MASK] sees")
+    assert answers(capsys) == own
+    assert len(own) == 6
+
+
+def test_the_output_says_what_the_model_can_see(runs, capsys):
+    for arm, words in (("CLM", "cannot look right"), ("MLM", "no joint probability")):
+        assert main(["fill", str(runs[arm]), "the [MASK] sees"]) == 0
+        first, header, *_ = capsys.readouterr().out.splitlines()
+        assert first.startswith("# ") and words in first
+        assert header == "blank\trank\tfills\tprobability\tsentence_nats\ttext"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("the cat", (), "has no blank; write [MASK]"),
+        ("the [MASK]", ("--top", 0), "must be at least 1"),
+        ("the [MASK]", ("--width", 0), "must be at least 1"),
+        ("the [MASK]", ("--candidates", "cat", " "), "a candidate is empty"),
+        ("[MASK] " * 20, ("--candidates", "cat", "dog"), "more than 4096"),
+        ("river " * 60 + "[MASK]", (), "too long"),
+        ("river " * 60 + "[MASK]", ("--candidates", "cat"), "room for 46"),
+    ],
+)
+@pytest.mark.parametrize("arm", ["CLM", "MLM"])
+def test_bad_requests_get_one_line_and_no_output(arm, text, options, message, runs, capsys):
+    assert fill(runs[arm], text, *options) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.out == ""
+
+
+def test_word_l2r_is_what_scores_candidates(runs):
+    """A candidate's own tokens are one word to the score; the rest of the sentence stays visible."""
+    model = open_model(str(runs["Chinese MLM"]))
+    ids = model.spelling.spell("我今天").ids
+    (values,) = pseudo_log_likelihood(model.reader, [ids], [[0, -1, -1]])
+    (plain,) = pseudo_log_likelihood(model.reader, [ids])
+    assert values[0] == pytest.approx(plain[0], abs=1e-5) and values[2] == pytest.approx(plain[2], abs=1e-5)
+    assert values[1] != pytest.approx(plain[1], abs=1e-3)

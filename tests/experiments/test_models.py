@@ -1,0 +1,134 @@
+"""Trained models by path, and what is no model."""
+
+import json
+
+import pytest
+import torch
+import transformers
+
+from experiments.cli import main
+from experiments.models import open_model
+from experiments.score import method_of, score
+from objectives import CLM, MLM, load
+from objectives.scoring import total
+from tests.pretrained import CAUSAL, MASKED, build
+from tests.tiny import fit_arguments, run_config, write_text
+from tests.trained import make_run
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_a_run_means_its_last_snapshot(cls, tmp_path, capsys):
+    run = make_run(tmp_path / "run", cls)
+    snapshot = run / "snapshots" / "tokens-000000001000.ckpt"
+    later = run / "snapshots" / "tokens-000000002000.ckpt"  # without its sha256: a kill left it
+    later.write_bytes(b"torn")
+    by_run, by_file = open_model(str(run)), open_model(str(snapshot))
+    assert by_run.path == by_file.path == snapshot
+    assert capsys.readouterr().err == f"using {snapshot}\n"
+    ids = by_run.spelling.spell("the old cat").ids
+    objective = load(snapshot)
+    assert by_run.reader.module.state_dict().keys() == objective.state_dict().keys()
+    assert by_file.reader.causal == (cls is CLM)
+    assert objective.score([ids]) == by_run.reader.module.score([ids])
+
+
+def test_a_snapshot_of_a_training_is_a_model(tmp_path):
+    config = run_config(write_text(tmp_path / "text.txt"), **{"model.init_args.budget.tokens": 200})
+    assert main(fit_arguments(config, tmp_path / "results")) == 0
+    (run,) = (tmp_path / "results" / "runs").iterdir()
+    model = open_model(str(run))
+    assert model.spelling.spell("the old cat").ids
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    run = make_run(tmp_path / "grid" / "runs" / "mlm", MLM)
+    snapshot = run / "snapshots" / "tokens-000000001000.ckpt"
+    with pytest.raises(ValueError, match="no run, checkpoint or"):
+        open_model(str(tmp_path / "missing"))
+    with pytest.raises(ValueError, match=r"it holds runs, name one of them, such as .*grid/runs/mlm"):
+        open_model(str(tmp_path / "grid"))
+    with pytest.raises(ValueError, match=r"neither a run nor a Hugging Face folder$"):
+        open_model(str(run / "snapshots"))
+    with pytest.raises(ValueError, match="is no checkpoint of an objective"):
+        open_model(str(run / "tokenizer.json"))
+    (run / "tokenizer.json").rename(run / "other.json")
+    with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint is used where its run wrote it"):
+        open_model(str(run))
+    make_run(tmp_path / "chinese", MLM, "character").joinpath("tokenizer.json").rename(run / "tokenizer.json")
+    with pytest.raises(ValueError, match="they do not belong together"):
+        open_model(str(run))
+    damaged = bytearray(snapshot.read_bytes())
+    damaged[-100] ^= 1
+    snapshot.write_bytes(damaged)
+    with pytest.raises(ValueError, match="is damaged"):
+        open_model(str(run))
+    snapshot.unlink()
+    with pytest.raises(ValueError, match="has no snapshot yet"):
+        open_model(str(run))
+
+
+@pytest.mark.parametrize("name", ["os.system", "objectives.vocabulary.Vocabulary", "subprocess.run"])
+def test_a_checkpoint_can_have_objectives_made_only(name, tmp_path):
+    path = tmp_path / "evil.ckpt"
+    torch.save({"objective": {"class_path": name, "arguments": {"command": f"touch {tmp_path}/made"}}}, path)
+    with pytest.raises(ValueError, match=f"{name} is no objective"):
+        load(path)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
+def test_a_hugging_face_folder_is_a_model(kind, tmp_path, capsys):
+    model, tokenizer = build(kind)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    opened = open_model(str(tmp_path))
+    assert opened.reader.causal == (kind in CAUSAL)
+    assert "[MASK]" in opened.mask_names
+    assert kind not in MASKED or tokenizer.mask_token in opened.mask_names
+    ids = opened.spelling.spell("the old cat").ids
+    assert ids == tokenizer("the old cat", add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        row = torch.tensor([[*opened.reader.before, *ids, *opened.reader.after]])
+        everything = torch.ones_like(row, dtype=torch.bool)
+        torch.testing.assert_close(opened.reader.logits(row, everything), model(input_ids=row).logits[0])
+
+
+def test_a_folder_without_the_head_of_a_language_model_is_refused(tmp_path):
+    model, tokenizer = build("bert")
+    model.bert.save_pretrained(tmp_path / "headless")
+    tokenizer.save_pretrained(tmp_path / "headless")
+    with pytest.raises(ValueError, match="neither a masked nor a causal language model with its head"):
+        open_model(str(tmp_path / "headless"))
+    config = json.loads((tmp_path / "headless" / "config.json").read_text())
+    (tmp_path / "headless" / "config.json").write_text(json.dumps({**config, "architectures": ["BertForMaskedLM"]}))
+    with pytest.raises(ValueError, match="not complete: cls"):  # transformers would draw the head at random
+        open_model(str(tmp_path / "headless"))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "config.json").write_text("{}")
+    with pytest.raises(ValueError, match="cannot read the model in"):
+        open_model(str(tmp_path / "empty"))
+
+
+def test_a_bert_with_both_heads_is_a_masked_model(tmp_path):
+    _, tokenizer = build("bert")
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
+    )
+    transformers.BertForPreTraining(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert not open_model(str(tmp_path)).reader.causal
+
+
+def test_scores_do_not_change_by_an_export(tmp_path):
+    for cls in (CLM, MLM):
+        run = make_run(tmp_path / cls.__name__, cls)
+        assert main(["export", str(run), str(tmp_path / f"{cls.__name__}-hf")]) == 0
+        ours, theirs = open_model(str(run)), open_model(str(tmp_path / f"{cls.__name__}-hf"))
+        text = "the old [MASK] cat"
+        assert ours.spelling.spell(text) == theirs.spelling.spell(text)
+        scores = [
+            score(model, [model.spelling.spell(text)], method_of(model, None), lambda n: None)
+            for model in (ours, theirs)
+        ]
+        assert scores[0][0] == pytest.approx(scores[1][0], abs=1e-4)
+        assert total(scores[0][0]) < -1
