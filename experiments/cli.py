@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -30,10 +31,16 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted,
+    141 when the reader of the output is gone."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(arguments)
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except (ValueError, TypeError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

@@ -33,10 +33,10 @@ def encode_probe(probe: Probe, tokenizer: Tokenizer, longest: int) -> EncodedPro
     """Tokenize a probe task. Texts are cut after `longest` tokens; a token's label is that of its first character."""
 
     def encode(example: Example) -> EncodedText:
-        ids, offsets = tokenizer.encode_with_offsets(example.text)
+        ids, spans, _ = tokenizer.spelling.spell(example.text)
         if isinstance(example.label, str):
             return EncodedText(ids[:longest], example.label)
-        return EncodedText(ids[:longest], tuple(example.label[start] for start, _ in offsets[:longest]))
+        return EncodedText(ids[:longest], tuple(example.label[start] for start, _ in spans[:longest]))
 
     train, test = ([encode(example) for example in part] for part in (probe.train, probe.test))
     return EncodedProbe(probe.name, probe.level, [text for text in train if text.ids], [t for t in test if t.ids])

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from experiments import store
 from experiments.checkpoint import complete, digest_file, verify
 from experiments.spelling import Spelling
@@ -15,6 +17,7 @@ from objectives import Objective, load
 from objectives.reader import ObjectiveReader, Reader
 
 TOKENIZER = "tokenizer.json"
+HUB = "hf:"
 
 
 @dataclass(frozen=True)
@@ -29,16 +32,17 @@ class Model:
 
 
 def open_model(path: str) -> Model:
-    """The model of a run (its last snapshot), of a checkpoint, or of a Hugging Face folder.
+    """The model of a run (its last snapshot), of a checkpoint, of a Hugging Face folder or, as hf:NAME, of their hub.
+
+    It is on a GPU where there is one.
 
     Raises:
         ValueError: when there is none, it is damaged, or its tokens stand for no text.
     """
-    if (Path(path) / "config.json").is_file():
-        return _open_pretrained(Path(path))
+    if path.startswith(HUB) or (Path(path) / "config.json").is_file():
+        return _open_pretrained(path.removeprefix(HUB))
     checkpoint, objective, tokenizer = open_trained(path)
-    spelling = Spelling(tokenizer.backend, tokenizer.specials, tokenizer.roles["unknown"])
-    return Model(checkpoint, ObjectiveReader(objective), spelling)
+    return Model(checkpoint, ObjectiveReader(objective.to(_device())), tokenizer.spelling)
 
 
 def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
@@ -78,22 +82,28 @@ def _find_checkpoint(path: Path) -> Path:
     return snapshots[-1]
 
 
-def _open_pretrained(path: Path) -> Model:
+def _device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _open_pretrained(path: str) -> Model:
+    """Of a folder, or by a name of the hub."""
     try:
         import transformers
     except ImportError:
         raise ValueError('reading Hugging Face models needs transformers: pip install -e ".[hf]"') from None
     from objectives.pretrained import PretrainedReader
 
+    transformers.utils.logging.disable_progress_bar()
     try:
-        config = transformers.AutoConfig.from_pretrained(path, local_files_only=True)
-        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
+        config = transformers.AutoConfig.from_pretrained(path)
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"cannot read the model in {path}: {error}") from error
     causal = _is_causal(path, config)
     auto: Any = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
     try:
-        model, report = auto.from_pretrained(path, local_files_only=True, output_loading_info=True)
+        model, report = auto.from_pretrained(path, output_loading_info=True)
     except (OSError, ValueError, RuntimeError) as error:
         raise ValueError(f"cannot read the model in {path}: {error}") from error
     if report["missing_keys"]:
@@ -104,10 +114,12 @@ def _open_pretrained(path: Path) -> Model:
         raise ValueError(f"the tokenizer in {path} has no tokenizer.json; save a fast one there")
     spelling = Spelling(tokenizer.backend_tokenizer, tokenizer.all_special_ids, tokenizer.unk_token_id)
     names = dict.fromkeys(name for name in ("[MASK]", tokenizer.mask_token) if name)
-    return Model(path, PretrainedReader(model.float().eval(), tokenizer, causal), spelling, tuple(names))
+    return Model(
+        Path(path), PretrainedReader(model.float().eval().to(_device()), tokenizer, causal), spelling, tuple(names)
+    )
 
 
-def _is_causal(path: Path, config: Any) -> bool:
+def _is_causal(path: str, config: Any) -> bool:
     """By the class that wrote the folder, since some kinds of model exist as both."""
     from transformers.models.auto import modeling_auto
 

@@ -16,6 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ import numpy as np
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
+from experiments.spelling import Spelling
 from experiments.tokenizer_training import KINDS, SPECIALS, train_backend
 
 if TYPE_CHECKING:
@@ -149,18 +151,14 @@ class Tokenizer:
         reserved[list(self._reserved)] = True
         ids[reserved[ids]] = self.roles["unknown"]
 
-    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids of a text, and for each the characters [start, end) that it stands for."""
-        encoding = self.backend.encode(text, add_special_tokens=False)
-        return self._without_reserved(encoding.ids), encoding.offsets
-
     def wrap(self, ids: list[int]) -> list[int]:
         """A document as the models read it: [CLS] ids [SEP]."""
         return [self.roles["cls"], *ids, self.roles["sep"]]
 
-    def decode(self, ids: Iterable[int], skip_specials: bool = False) -> str:
-        """Text of the ids; special tokens are shown by name, or skipped."""
-        return self.backend.decode([int(number) for number in ids], skip_special_tokens=skip_specials)
+    @cached_property
+    def spelling(self) -> Spelling:
+        """Text to tokens with their characters and words, and tokens to text."""
+        return Spelling(self.backend, self.specials, self.roles["unknown"])
 
     def _without_reserved(self, ids: list[int]) -> list[int]:
         # As strip_reserved does.

@@ -52,7 +52,8 @@ def test_help_imports_nothing_heavy(arguments):
     program = (
         "import sys\nfrom experiments.cli import main\n"
         f"try: main({arguments})\nexcept SystemExit as end: assert end.code == 0, end.code\n"
-        "heavy = {'torch', 'pytorch_lightning', 'datasets', 'sklearn', 'jsonargparse', 'transformers'} & set(sys.modules)\n"
+        "heavy = {'torch', 'pytorch_lightning', 'datasets', 'sklearn', 'jsonargparse', 'transformers'}\n"
+        "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)

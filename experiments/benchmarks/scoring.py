@@ -23,7 +23,6 @@ from tokenizers.processors import TemplateProcessing
 from experiments.corpora import KingJames
 from experiments.corpora.base import split_sentences
 from experiments.export import pretrained_tokenizer
-from experiments.spelling import Spelling
 from experiments.tokenizer import Tokenizer
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
 from objectives.huggingface import to_huggingface
@@ -79,10 +78,9 @@ def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], re
     else:
         theirs.batch_encode_plus = theirs.__call__  # gone in transformers 5, but minicons 0.3.39 calls it
         minicons = scorer.MaskedLMScorer(model, "cpu", tokenizer=theirs)
-    spelling = Spelling(tokenizer.backend, tokenizer.specials, tokenizer.roles["unknown"])
 
     def by_us(reader: Reader) -> list[float]:
-        return [total(scores) for scores in score(reader, [spelling.spell(text).ids for text in sentences])]
+        return [total(scores) for scores in score(reader, [tokenizer.spelling.spell(text).ids for text in sentences])]
 
     def by_minicons(size: int) -> list[float]:
         batches = (sentences[start : start + size] for start in range(0, len(sentences), size))

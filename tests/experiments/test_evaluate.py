@@ -106,7 +106,7 @@ def test_probe_labels_follow_the_tokens():
     encoded = encode_probe(Probe("p", "token", [Example(text, labels)], [Example(text, labels)]), tokenizer, 100)
     (example,) = encoded.train
     assert len(example.label) == len(example.ids)
-    ids, offsets = tokenizer.encode_with_offsets(text)
+    ids, offsets, _ = tokenizer.spelling.spell(text)
     assert example.ids == ids and example.label == tuple(labels[start] for start, _ in offsets)
     cut = encode_probe(Probe("p", "sequence", [Example(text, "x")], []), tokenizer, 2)
     assert len(cut.train[0].ids) == 2

@@ -3,7 +3,9 @@
 import io
 import json
 import math
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from objectives import CLM, MLM
 from objectives.scoring import pseudo_log_likelihood
 from tests.trained import make_run
 
+ROOT = Path(__file__).parents[2]
 LINES = ["the old cat", "", " the old cat ", "river", "the old cat", "[MASK] [SEP]", "naïve 猫 \\ x", "a\tb"]
 
 
@@ -200,3 +203,12 @@ def test_scores_do_not_depend_on_how_many_lines_go_together(runs, file, capsys, 
     monkeypatch.setattr("experiments.score.LINES_AT_ONCE", 1)
     score(runs["MLM"], file, "--format", "jsonl")
     assert [row["sum"] for row in records(capsys)] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(runs, tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text("the old cat\n" * 20_000)
+    command = f"{sys.executable} -m experiments.cli score {runs['CLM']} {path} | head -n 2"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT)
+    assert len(done.stdout.splitlines()) == 2
+    assert "rror" not in done.stderr and "Traceback" not in done.stderr
