@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -60,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
     methods = _methods(models, options.method)
     answers = [
         _answers(name, model, method, pairs, options.file)
-        for name, model, method in zip(options.models, models, methods, strict=True)
+        for name, model, method in zip(_names(options.models), models, methods, strict=True)
     ]
     table = Table(options.format)
     for record in records(answers, groups):
@@ -135,6 +136,12 @@ def _record(quantity: str, model: str, group: str, outcomes: list[float], share:
         "low": share.low,
         "high": share.high,
     }
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """What tells the models apart: their paths without the folders that all of them are in."""
+    shared = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+    return [os.path.relpath(path, shared) for path in paths]
 
 
 def _methods(models: Sequence[Model], asked: str | None) -> list[str]:

@@ -10,6 +10,7 @@ from scipy import stats
 from experiments.cli import main
 from experiments.minimal_pairs import accuracy, outcome, paired_difference
 from experiments.models import open_model
+from experiments.pairs import _names
 from objectives import CLM, MLM
 from tests.trained import make_run
 
@@ -81,7 +82,7 @@ def test_a_difference_is_taken_pair_by_pair():
 
 def test_accuracies_by_group(runs, file, capsys):
     assert pairs(runs[1], file, "--format", "jsonl") == 0
-    rows, name, expected = table(capsys), str(runs[1]), outcomes(runs[1])
+    rows, name, expected = table(capsys), runs[1].name, outcomes(runs[1])
     whole = rows["accuracy", name, "all"]
     assert (whole["pairs"], whole["ties"], whole["value"]) == (5, 1, pytest.approx(sum(expected) / 5))
     groups = {"agreement": [0, 1, 2], "order": [3, 4]}
@@ -102,12 +103,12 @@ def test_an_identical_pair_is_a_tie_for_every_model(runs, tmp_path, capsys):
     assert pairs(*runs, path, "--format", "jsonl") == 0
     rows = table(capsys)
     for run in runs:
-        assert (rows["accuracy", str(run), "all"]["value"], rows["accuracy", str(run), "all"]["ties"]) == (0.5, 1)
+        assert (rows["accuracy", run.name, "all"]["value"], rows["accuracy", run.name, "all"]["ties"]) == (0.5, 1)
 
 
 def test_pairs_of_equal_length_apart(runs, file, capsys):
     assert pairs(runs[1], file, "--format", "jsonl") == 0
-    rows, name = table(capsys), str(runs[1])
+    rows, name = table(capsys), runs[1].name
     spelling = open_model(str(runs[1])).spelling
     same = [len(spelling.spell(good).ids) == len(spelling.spell(bad).ids) for good, bad, *_ in PAIRS]
     assert 0 < sum(same) < 5
@@ -121,17 +122,17 @@ def test_several_models_are_compared_with_the_first(runs, file, capsys):
     rows = table(capsys)
     first, *others = runs
     for other in others:
-        row = rows["difference", f"{other} - {first}", "all"]
+        row = rows["difference", f"{other.name} - {first.name}", "all"]
         expected = paired_difference(outcomes(other), outcomes(first))
         assert (row["value"], row["low"], row["high"]) == pytest.approx(tuple(expected))
-        assert ("difference", f"{other} - {first}", "UID=nouns") in rows
-    assert ("difference", f"{runs[2]} - {runs[1]}", "all") not in rows
+        assert ("difference", f"{other.name} - {first.name}", "UID=nouns") in rows
+    assert ("difference", f"{runs[2].name} - {runs[1].name}", "all") not in rows
 
 
 def test_a_method_goes_to_the_models_that_have_it(runs, file, capsys):
     assert pairs(*runs[:2], file, "--method", "pll_word_l2r") == 0
     captured = capsys.readouterr()
-    assert f"{runs[0]} by chain_rule" in captured.err and f"{runs[1]} by pll_word_l2r" in captured.err
+    assert f"{runs[0].name} by chain_rule" in captured.err and f"{runs[1].name} by pll_word_l2r" in captured.err
     assert pairs(runs[0], file, "--method", "pll") == 2
     assert "cannot be scored by pll" in capsys.readouterr().err
 
@@ -165,3 +166,11 @@ def test_no_pairs_and_a_model_named_twice_are_refused(runs, file, tmp_path, caps
     assert "has no pairs" in capsys.readouterr().err
     assert pairs(runs[1], runs[1], file) == 2
     assert "named twice" in capsys.readouterr().err
+
+
+def test_models_are_named_by_what_tells_them_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert _names(["grid/runs/clm"]) == ["clm"]
+    assert _names(["grid/runs/clm/", f"{tmp_path}/grid/runs/mlm"]) == ["clm", "mlm"]
+    assert _names(["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]) == ["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]
+    assert _names(["grid/runs/clm", "hf:bert-base-cased"]) == ["grid/runs/clm", "hf:bert-base-cased"]
