@@ -6,31 +6,40 @@ B blanks, V vocabulary.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 
+from experiments.methods import refuse_long, score
 from experiments.models import Model
-from experiments.spelling import CHINESE
+from experiments.spelling import CHINESE, Spelled
 from objectives.filling import best_fills, blank_distributions, unmask
-from objectives.scoring import chain_rule, pseudo_log_likelihood, total
+from objectives.scoring import total
 
-MOST_COMBINATIONS = 4096
+K = TypeVar("K", bound=Hashable)
+
+MOST_COMBINATIONS = 1024
+BLANK = "[MASK]"
+# Chinese text has no spaces around its punctuation either.
+UNSPACED = f"{CHINESE}\u3001-\u303f\uff01-\uff60"
 
 
 class Fill(NamedTuple):
-    """Text for one blank or for all, the ids of the sentence where no blank is left, and how probable it is."""
+    """Text for one blank or for all of them, the text that makes, and how probable it is."""
 
     fills: tuple[str, ...]
-    ids: tuple[int, ...] | None
+    text: str
     probability: float
+    ids: tuple[int, ...] | None
+    """The tokens of the sentence, where no blank is left."""
 
 
-class Answer(NamedTuple):
+class Fills(NamedTuple):
     """Fills of each blank, and of all blanks together; the best first."""
 
     blanks: list[list[Fill]]
@@ -43,6 +52,8 @@ class Text:
 
     parts: tuple[str, ...]
     """What stands around the blanks; one more than there are blanks."""
+    spaces: tuple[str, ...]
+    """The space in front of each blank that its token brings along, and that `parts` therefore do not have."""
     template: tuple[int | None, ...]
     """The tokens, with None at a blank."""
 
@@ -51,133 +62,154 @@ class Text:
         """A text in which [MASK], or what the model's tokenizer calls it, is a blank.
 
         Raises:
-            ValueError: when there is no blank.
+            ValueError: when there is no blank, or the tokenizer cannot spell what stands behind one by itself.
         """
         parts = re.split("|".join(map(re.escape, model.mask_names)), text)
         if len(parts) == 1:
-            raise ValueError("the text has no blank; write [MASK] where one is to be filled")
+            raise ValueError(f"the text has no blank; write {BLANK} where one is to be filled")
+        if model.spelling.opens_with_space:
+            raise ValueError(
+                "the model's tokenizer puts a space in front of every piece of text, so that blanks cannot be filled in"
+            )
         parts = _without_chinese_spaces(parts)
+        owned = model.spelling.spaces_lead
+        spaces = [" " if owned and part.endswith(" ") else "" for part in parts[:-1]]
+        parts = [part.removesuffix(space) for part, space in zip(parts, [*spaces, ""], strict=True)]
         template: list[int | None] = []
-        for number, part in enumerate(parts):
-            # The space in front of a blank belongs to the token that will stand there.
-            owned = model.spelling.spaces_lead and number < len(parts) - 1
-            template += [*model.spelling.spell(part.rstrip() if owned else part).ids, None]
-        return cls(tuple(parts), tuple(template[:-1]))
+        for part in parts:
+            template += [*model.spelling.spell(part).ids, None]
+        return cls(tuple(parts), tuple(spaces), tuple(template[:-1]))
 
     def filled(self, fills: Mapping[int, str]) -> str:
-        """The text with blanks filled, and [MASK] where one is left."""
+        """The text with what tokens say at some blanks, and [MASK] at the others."""
         text = self.parts[0]
         for number, part in enumerate(self.parts[1:]):
-            fill = fills.get(number, "[MASK]")
-            if fill.startswith("##") or fill[:1].isspace():
-                text, fill = text.rstrip(), fill.removeprefix("##")
-            text += fill + part
+            text += fills.get(number, self.spaces[number] + BLANK) + part
         return text
 
     def with_ids(self, tokens: Sequence[int]) -> tuple[int, ...]:
-        """The ids of the sentence with a token at each blank."""
+        """The tokens of the sentence with one at each blank."""
         waiting = iter(tokens)
         return tuple(next(waiting) if token is None else token for token in self.template)
 
+    def by_tokens(self, tokens: Mapping[int, int], model: Model, probability: float) -> Fill:
+        """A fill of some blanks with tokens."""
+        fills = {number: model.spelling.behind(token) for number, token in tokens.items()}
+        ids = self.with_ids(list(tokens.values())) if len(tokens) == len(self.spaces) else None
+        return Fill(tuple(fills.values()), self.filled(fills), probability, ids)
 
-def by_masked(model: Model, text: Text) -> Answer:
-    """The distribution of each blank, and the one completion that unmasking finds."""
+
+def by_masked(model: Model, text: Text, top: int) -> Fills:
+    """The `top` of the distribution of each blank, and the one completion that unmasking finds."""
     nats_BV = blank_distributions(model.reader, text.template)
-    alone, regular = len(nats_BV) == 1, model.reader.regular_V.nonzero()[:, 0].tolist()
+    regular = model.reader.regular_V.nonzero()[:, 0].tolist()
     blanks = []
-    for nats_V in nats_BV.tolist():
-        best = sorted(regular, key=lambda token: (-nats_V[token], token))[:1000]
-        blanks.append(
-            [
-                Fill((model.spelling.read([token]),), text.with_ids([token]) if alone else None, _exp(nats_V[token]))
-                for token in best
-            ]
-        )
+    for number, nats_V in enumerate(nats_BV.tolist()):
+        best = sorted(regular, key=lambda token: -nats_V[token])[:top]
+        blanks.append([text.by_tokens({number: token}, model, math.exp(nats_V[token])) for token in best])
     found = unmask(model.reader, text.template)
-    names = tuple(model.spelling.read([token]) for token in found.fills)
-    return Answer(blanks, [Fill(names, text.with_ids(found.fills), _exp(found.nats))])
+    return Fills(blanks, [text.by_tokens(dict(enumerate(found.fills)), model, math.exp(found.nats))])
 
 
-def by_causal(model: Model, text: Text, width: int) -> Answer:
+def by_causal(model: Model, text: Text, width: int) -> Fills:
     """The completions that a beam search finds; a blank's are what they have there."""
     found = best_fills(model.reader, text.template, width)
-    return _shares(
-        [tuple(model.spelling.read([token]) for token in one.fills) for one in found],
-        [text.with_ids(one.fills) for one in found],
-        [one.nats for one in found],
-    )
+    shares = _shares([one.nats for one in found])
+    whole = [text.by_tokens(dict(enumerate(one.fills)), model, p) for one, p in zip(found, shares, strict=True)]
+    if len(text.spaces) == 1:
+        return Fills([whole], whole)
+    tokens = [one.fills for one in found]
+    blanks = [
+        [text.by_tokens({number: token}, model, share) for token, share in _mass(tokens, shares, number)]
+        for number in range(len(text.spaces))
+    ]
+    return Fills(blanks, whole)
 
 
-def among(model: Model, text: Text, candidates: Sequence[str]) -> Answer:
+def among(model: Model, text: Text, candidates: Sequence[str]) -> Fills:
     """Given candidates, each scored as a whole; with several blanks, all their combinations.
 
     A causal model scores the whole sentence. A masked one scores the tokens of the candidates, all of them masked and
     then shown from left to right.
 
     Raises:
-        ValueError: when a candidate is empty, or there are too many combinations.
+        ValueError: when a candidate has no tokens or is too long, or there are too many combinations.
     """
-    blanks = len(text.parts) - 1
-    candidates = list(dict.fromkeys(candidates))
-    if not all(candidate.strip() for candidate in candidates):
-        raise ValueError("a candidate is empty; give text for each")
+    blanks = len(text.spaces)
+    candidates = list(dict.fromkeys(candidate.strip() for candidate in candidates))
     if len(candidates) ** blanks > MOST_COMBINATIONS:
         raise ValueError(
             f"{len(candidates)} candidates for {blanks} blanks are {len(candidates) ** blanks} combinations, more than "
             f"{MOST_COMBINATIONS}; give fewer"
         )
     combinations = list(itertools.product(candidates, repeat=blanks))
-    spelled = [_spell_around(model, text, fills) for fills in combinations]
-    ids = [tokens for tokens, _ in spelled]
+    spelled, insides = [], []
+    for fills in combinations:
+        one, inside = _spell_around(model, text, fills)
+        spelled.append(one)
+        insides.append(inside)
+    refuse_long(model, spelled, [f"the text with {' and '.join(fills)}" for fills in combinations])
+    ids = [one.ids for one in spelled]
     if model.reader.causal:
-        nats = [total(scores) for scores in chain_rule(model.reader, ids)]
+        nats = [total(scores) for scores in score(model, ids, "chain_rule")]
     else:
         # As if all blanks were one word: its later tokens are hidden with each.
-        words = [[-1 if asked else place for place, asked in enumerate(inside)] for _, inside in spelled]
-        scored = pseudo_log_likelihood(model.reader, ids, words)
+        words = [[-1 if asked else place for place, asked in enumerate(inside)] for inside in insides]
         nats = [
             total([value for value, asked in zip(scores, inside, strict=True) if asked])
-            for scores, (_, inside) in zip(scored, spelled, strict=True)
+            for scores, inside in zip(score(model, ids, "pll_word_l2r", words), insides, strict=True)
         ]
     order = sorted(range(len(nats)), key=lambda place: -nats[place])
-    return _shares([combinations[i] for i in order], [tuple(ids[i]) for i in order], [nats[i] for i in order])
+    shares = _shares([nats[place] for place in order])
+    ranked = [combinations[place] for place in order]
+    whole = [
+        Fill(fills, _around(text, dict(enumerate(fills))), share, tuple(ids[place]))
+        for fills, share, place in zip(ranked, shares, order, strict=True)
+    ]
+    if blanks == 1:
+        return Fills([whole], whole)
+    each = [
+        [Fill((name,), _around(text, {number: name}), share, None) for name, share in _mass(ranked, shares, number)]
+        for number in range(blanks)
+    ]
+    return Fills(each, whole)
 
 
-def _spell_around(model: Model, text: Text, fills: Sequence[str]) -> tuple[list[int], list[bool]]:
-    """The ids of the text with the blanks filled, and for each whether it belongs to a fill."""
-    whole, inside = text.parts[0], []
-    for fill, part in zip(fills, text.parts[1:], strict=True):
-        inside.append((len(whole), len(whole) + len(fill)))
-        whole += fill + part
-    one = model.spelling.spell(whole)
-    asked = [any(begin < end and start < stop for begin, stop in inside) for start, end in one.spans]
-    return one.ids, asked
+def _around(text: Text, fills: Mapping[int, str]) -> str:
+    """The text with words at some blanks, which leave the space in front of them as it is."""
+    return text.filled({number: text.spaces[number] + fill for number, fill in fills.items()})
 
 
-def _shares(fills: list[tuple[str, ...]], ids: list[tuple[int, ...]], nats: list[float]) -> Answer:
-    """An answer from completions, the best first, whose probabilities are their shares."""
-    shares = torch.tensor(nats, dtype=torch.float64).softmax(0).tolist()
-    whole = [Fill(*row) for row in zip(fills, ids, shares, strict=True)]
-    if len(fills[0]) == 1:
-        return Answer([whole], whole)
-    blanks = []
-    for place in range(len(fills[0])):
-        mass: dict[str, float] = defaultdict(float)
-        for fill in whole:
-            mass[fill.fills[place]] += fill.probability
-        blanks.append([Fill((name,), None, share) for name, share in sorted(mass.items(), key=lambda item: -item[1])])
-    return Answer(blanks, whole)
+def _spell_around(model: Model, text: Text, fills: Sequence[str]) -> tuple[Spelled, list[bool]]:
+    """The text with words at its blanks, and for each token whether it belongs to one of them."""
+    inside, end = [], 0
+    for space, fill, part in zip(text.spaces, fills, text.parts, strict=False):
+        start = end + len(part) + len(space)
+        end = start + len(fill)
+        inside.append((start, end))
+    one = model.spelling.spell(_around(text, dict(enumerate(fills))))
+    tokens = [[begin < last and first < stop for begin, stop in one.spans] for first, last in inside]
+    for fill, asked in zip(fills, tokens, strict=True):
+        if not any(asked):
+            raise ValueError(f"the candidate {fill!r} has no token that could be scored; give another")
+    return one, [any(column) for column in zip(*tokens, strict=True)]
+
+
+def _shares(nats: list[float]) -> list[float]:
+    return torch.tensor(nats, dtype=torch.float64).softmax(0).tolist()
+
+
+def _mass(fills: Sequence[Sequence[K]], shares: Sequence[float], number: int) -> list[tuple[K, float]]:
+    """What the completions have at a blank, with the sum of their shares; the largest first."""
+    mass: dict[K, float] = defaultdict(float)
+    for one, share in zip(fills, shares, strict=True):
+        mass[one[number]] += share
+    return sorted(mass.items(), key=lambda item: -item[1])
 
 
 def _without_chinese_spaces(parts: Sequence[str]) -> list[str]:
     """No spaces between Chinese characters, nor between one and a blank: their texts have none."""
-    parts = [re.sub(rf"(?<=[{CHINESE}])\s+(?=[{CHINESE}])", "", part) for part in parts]
-    for number in range(len(parts) - 1):
-        left, right = parts[number].rstrip(), parts[number + 1].lstrip()
-        if re.search(rf"[{CHINESE}]\Z", left) or re.match(rf"[{CHINESE}]", right):
-            parts[number], parts[number + 1] = left, right
-    return parts
-
-
-def _exp(nats: float) -> float:
-    return float(torch.tensor(nats, dtype=torch.float64).exp())
+    parts = [re.sub(rf"(?<=[{UNSPACED}])\s+(?=[{UNSPACED}])", "", part) for part in parts]
+    inner = [re.sub(rf"(?<=[{UNSPACED}])\s+\Z", "", part) for part in parts[:-1]]
+    first, *others = [*inner, parts[-1]]
+    return [first, *(re.sub(rf"\A\s+(?=[{UNSPACED}])", "", part) for part in others)]

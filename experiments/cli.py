@@ -22,6 +22,8 @@ COMMANDS = {
     "export": "write a trained model as a Hugging Face folder",
 }
 LIGHTNING = ("fit", "validate", "test")
+PRINTING = ("runs", "score", "pairs", "fill", "generate")
+"""Their output may be cut off by whoever reads it, as `head` does."""
 EXAMPLES = """examples:
   clm-vs-mlm sweep quickstart              compare CLM and MLM; ends with a report to open
   clm-vs-mlm fit --config mlm --model.init_args.corruption.rate 0.3
@@ -38,10 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _dispatch(arguments)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except (ValueError, TypeError, OSError) as error:
+        if isinstance(error, BrokenPipeError) and arguments[0] in PRINTING:  # whoever read it has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 141
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "A masked model becomes a ModernBERT that AutoModelForMaskedLM opens, a causal one a ModernBERT decoder for "
         "AutoModelForCausalLM, with equal logits. AutoTokenizer puts [CLS] and [SEP] around a text, as in training."
     )
-    parser.add_argument("model", metavar="CHECKPOINT", help="a run or a checkpoint of one")
+    parser.add_argument("model", metavar="MODEL", help="a run, or a checkpoint of one")
     parser.add_argument("directory", metavar="DIR", help="folder to write; must not exist yet, or be empty")
 
 
@@ -30,7 +30,7 @@ def main(options: argparse.Namespace) -> int:
     from experiments.models import open_trained
     from objectives.huggingface import to_huggingface
 
-    target = Path(options.directory)
+    target = Path(options.directory).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ValueError(f"{target} exists already; name a folder that does not")
     _, objective, tokenizer = open_trained(options.model)
@@ -44,7 +44,7 @@ def main(options: argparse.Namespace) -> int:
         os.replace(unfinished, target)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    print(target)
+    print(options.directory)
     return 0
 
 

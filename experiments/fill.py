@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from experiments.tables import Table, add_format
 
 if TYPE_CHECKING:
-    from experiments.blanks import Answer, Text
+    from experiments.blanks import Fills
     from experiments.models import Model
 
+WIDTH = 1024
 NOTES = {
     "masked": "a masked model sees both sides: the probability of a blank is its own, with all blanks masked; row all "
     "fills first the blank it is most sure of, and its probability is the product on that way, no joint probability",
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Column sentence_nats is the chain rule or the pseudo-log-likelihood of the completed sentence. Spaces between "
         "Chinese characters, which their texts do not have, are left out."
     )
-    parser.add_argument("model", metavar="CHECKPOINT", help="a run, a checkpoint of one, or a Hugging Face folder")
+    parser.add_argument("model", metavar="MODEL", help="a run, a checkpoint of one, a Hugging Face folder, or hf:NAME")
     parser.add_argument("text", metavar="TEXT", help="a sentence with [MASK] for each blank, one token wide")
     parser.add_argument("--top", type=int, default=5, help="how many answers to show for a blank (default: 5)")
     parser.add_argument(
@@ -38,51 +39,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--width",
         type=int,
-        default=1024,
-        help="causal models: how many candidates are kept at each blank and scored as whole sentences (default: 1024)",
+        help=f"causal models: how many candidates are kept at a blank and scored as whole sentences (default: {WIDTH})",
     )
     add_format(parser)
 
 
 def main(options: argparse.Namespace) -> int:
     """Exit code 0. Raises ValueError on bad input, before anything is printed."""
-    if options.top < 1 or options.width < 1:
-        raise ValueError(f"--top and --width must be at least 1, but are {options.top} and {options.width}")
+    width = WIDTH if options.width is None else options.width
+    if options.top < 1 or width < 1:
+        raise ValueError(f"--top and --width must be at least 1, but are {options.top} and {width}")
     from experiments.blanks import Text, among, by_causal, by_masked
     from experiments.models import open_model
 
     model = open_model(options.model)
+    if options.width is not None and (options.candidates or not model.reader.causal):
+        raise ValueError("--width goes with causal models that look for candidates themselves; leave it out")
     text = Text.of(options.text, model)
     kind = "causal" if model.reader.causal else "masked"
     if options.candidates:
         kind += " candidates"
-        answer = among(model, text, options.candidates)
+        fills = among(model, text, options.candidates)
     else:
-        answer = by_causal(model, text, options.width) if kind == "causal" else by_masked(model, text)
-    show(answer, text, model, options.top, options.format, NOTES[kind].format(width=options.width))
+        fills = by_causal(model, text, width) if kind == "causal" else by_masked(model, text, options.top)
+    show(fills, model, options.top, options.format, NOTES[kind].format(width=width))
     return 0
 
 
-def show(answer: Answer, text: Text, model: Model, top: int, form: str, note: str) -> None:
+def show(fills: Fills, model: Model, top: int, form: str, note: str) -> None:
     """Print the best fills of each blank, then those of all blanks together."""
-    from experiments.score import method_of, score
-    from experiments.spelling import Spelled
+    from experiments.methods import method_of, score
     from objectives.scoring import total
 
-    rows = []
-    for number, fills in enumerate(answer.blanks):
-        rows += [
-            (str(number + 1), rank, fill, text.filled({number: fill.fills[0]}))
-            for rank, fill in enumerate(fills[:top], 1)
-        ]
-    rows += [
-        ("all", rank, fill, text.filled(dict(enumerate(fill.fills)))) for rank, fill in enumerate(answer.whole[:top], 1)
-    ]
-    spelled = [Spelled(list(fill.ids), [], []) for _, _, fill, _ in rows if fill.ids is not None]
-    scores = iter(score(model, spelled, method_of(model, None), lambda tokens: None))
+    parts = {str(number): found for number, found in enumerate(fills.blanks, start=1)} | {"all": fills.whole}
+    rows = [(blank, rank, fill) for blank, found in parts.items() for rank, fill in enumerate(found[:top], start=1)]
+    whole = [fill.ids for _, _, fill in rows if fill.ids is not None]
+    scores = iter(score(model, whole, method_of(model)))
     table = Table(form)
     table.note(note)
-    for blank, rank, fill, shown in rows:
+    for blank, rank, fill in rows:
         table.write(
             {
                 "blank": blank,
@@ -90,6 +85,6 @@ def show(answer: Answer, text: Text, model: Model, top: int, form: str, note: st
                 "fills": list(fill.fills),
                 "probability": fill.probability,
                 "sentence_nats": None if fill.ids is None else total(next(scores)),
-                "text": shown,
+                "text": fill.text,
             }
         )

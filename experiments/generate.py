@@ -6,6 +6,7 @@ import argparse
 
 from experiments.tables import Table, add_format
 
+SWEEPS = 10
 NO_JOINT = (
     "MLM defines no joint distribution: what these samples are samples of depends on the procedure ({method}), and "
     "they have no probability"
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         + NO_JOINT.format(method="unmasking or gibbs")
         + ". Special tokens are never written. The same seed gives the same text."
     )
-    parser.add_argument("model", metavar="CHECKPOINT", help="a run, a checkpoint of one, or a Hugging Face folder")
+    parser.add_argument("model", metavar="MODEL", help="a run, a checkpoint of one, a Hugging Face folder, or hf:NAME")
     parser.add_argument("--prompt", default="", help="text to go on from (default: none)")
     parser.add_argument(
         "--length",
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="left_to_right (causal models); unmasking, the most confident blank first, or gibbs, each token drawn "
         "anew from its conditional (masked models); default: left_to_right or unmasking",
     )
-    parser.add_argument("--sweeps", type=int, default=10, help="gibbs: how often each token is drawn (default: 10)")
+    parser.add_argument("--sweeps", type=int, help=f"gibbs: how often each token is drawn (default: {SWEEPS})")
     add_format(parser)
 
 
@@ -56,12 +57,15 @@ def main(options: argparse.Namespace) -> int:
     if (method == "left_to_right") != reader.causal:
         fitting = "left_to_right" if reader.causal else "unmasking or gibbs"
         raise ValueError(f"{model.path} cannot write by {method}; use {fitting}")
+    if options.sweeps is not None and method != "gibbs":
+        raise ValueError(f"--sweeps goes with --method gibbs, not with {method}; leave it out")
     if method == "left_to_right":
         written = left_to_right(reader, prompt, options.samples, options.length, sampling)
     elif method == "unmasking":
         written = unmasking(reader, prompt, options.samples, options.length, sampling)
     else:
-        written = gibbs(reader, prompt, options.samples, options.length, sampling, options.sweeps)
+        sweeps = SWEEPS if options.sweeps is None else options.sweeps
+        written = gibbs(reader, prompt, options.samples, options.length, sampling, sweeps)
     table = Table(options.format)
     if not reader.causal:
         table.note(NO_JOINT.format(method=method))

@@ -21,13 +21,7 @@ class Share(NamedTuple):
 
 
 def outcome(good: float, bad: float) -> float:
-    """1 when the good sentence scores higher, 0 when the bad one does, ½ for a tie.
-
-    Raises:
-        ValueError: when a score is not finite: a diverged model prefers nothing.
-    """
-    if not (math.isfinite(good) and math.isfinite(bad)):
-        raise ValueError(f"a sentence scores {good if not math.isfinite(good) else bad}: has the model diverged?")
+    """1 when the good sentence scores higher, 0 when the bad one does, ½ for a tie."""
     return 0.5 if good == bad else float(good > bad)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from experiments import store
-from experiments.checkpoint import complete, digest_file, verify
+from experiments.checkpoint import complete, verify
 from experiments.spelling import Spelling
 from experiments.tokenizer import Tokenizer
 from objectives import Objective, load
@@ -48,8 +48,7 @@ def open_model(path: str) -> Model:
 def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
     """The checkpoint that a path means, its objective and the tokenizer of its run. Raises as `open_model` does."""
     checkpoint = _find_checkpoint(Path(path))
-    if digest_file(checkpoint).exists():
-        verify(checkpoint)
+    verify(checkpoint)
     objective = load(checkpoint)
     tokenizer_file = checkpoint.parent.parent / TOKENIZER
     if not tokenizer_file.exists():
@@ -68,7 +67,7 @@ def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
 
 def _find_checkpoint(path: Path) -> Path:
     if path.is_file():
-        return path
+        return path.resolve()
     if not path.is_dir():
         raise ValueError(f"there is no run, checkpoint or Hugging Face folder at {path}")
     if not (path / store.CELL).exists():
@@ -124,10 +123,10 @@ def _is_causal(path: str, config: Any) -> bool:
     from transformers.models.auto import modeling_auto
 
     for name in config.architectures or []:
-        if name in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
-            return True
-        if name in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values() or name.endswith("ForPreTraining"):
-            return False
+        causal = name in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+        masked = name in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values() or name.endswith("ForPreTraining")
+        if causal != masked:
+            return causal
     raise ValueError(
         f"{path} holds {config.architectures or 'a model of unnamed class'}, which is neither a masked nor a causal "
         f"language model with its head"

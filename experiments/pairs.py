@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.lines import read_lines, read_object, text_of
-from experiments.score import add_method, method_of, refuse_long, score
+from experiments.methods import add_method, method_of, refuse_long, score
 from experiments.tables import Table, add_format
 
 if TYPE_CHECKING:
@@ -23,8 +23,12 @@ GROUP_KEYS = ("linguistics_term", "UID")
 PAIRS_AT_ONCE = 1024
 
 
+Groups = dict[tuple[str, str], list[int]]
+"""Places of the pairs of each group, which is a key and its value."""
+
+
 @dataclass(frozen=True)
-class Answers:
+class Verdicts:
     """What one model says: an outcome for each pair, and whether both sentences have as many tokens."""
 
     name: str
@@ -35,9 +39,9 @@ class Answers:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "models",
-        metavar="CHECKPOINT",
+        metavar="MODEL",
         nargs="+",
-        help="runs, checkpoints or Hugging Face folders; compared with the first",
+        help="runs, checkpoints, Hugging Face folders or hf:NAME; compared with the first",
     )
     parser.add_argument("file", metavar="FILE.jsonl", help="an object a line with sentence_good and sentence_bad")
     parser.add_argument(
@@ -52,39 +56,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Exit code 0. Raises ValueError on bad input, before anything is printed."""
-    if len(set(options.models)) < len(options.models):
+    names = _names(options.models)
+    if len(set(names)) < len(names):
         raise ValueError("a model is named twice; name each once")
     pairs, groups = read_pairs(options.file, options.by)
     from experiments.models import open_model
 
     models = [open_model(path) for path in options.models]
     methods = _methods(models, options.method)
-    answers = [
-        _answers(name, model, method, pairs, options.file)
-        for name, model, method in zip(_names(options.models), models, methods, strict=True)
+    verdicts = [
+        _judge(name, model, method, pairs, options.file)
+        for name, model, method in zip(names, models, methods, strict=True)
     ]
     table = Table(options.format)
-    for record in records(answers, groups):
+    for record in records(verdicts, groups):
         table.write(record)
     return 0
 
 
-def read_pairs(file: str, by: Sequence[str] | None) -> tuple[list[tuple[str, str]], dict[str, list[int]]]:
-    """The pairs (good, bad) of a file and, for each group "key=value", the places of its pairs.
+def read_pairs(file: str, by: Sequence[str] | None) -> tuple[list[tuple[str, str]], Groups]:
+    """The pairs (good, bad) of a file and, for each group, the places of its pairs.
 
     Raises:
         ValueError: on a line that is no pair or lacks a key to group by, naming it, and when there is none at all.
     """
     pairs: list[tuple[str, str]] = []
-    groups: dict[str, list[int]] = defaultdict(list)
+    groups: Groups = defaultdict(list)
     for line, text in enumerate(read_lines(file), start=1):
         record = read_object(text, file, line)
         if by is None:
             by = [key for key in GROUP_KEYS if key in record]
-        for key in by:
+        for key in dict.fromkeys(by):
             if key not in record:
                 raise ValueError(f'{file} line {line} has no "{key}" to group by; its keys are {", ".join(record)}')
-            groups[f"{key}={record[key]}"].append(len(pairs))
+            groups[key, str(record[key])].append(len(pairs))
         good, bad = (text_of(record, f"sentence_{kind}", file, line) for kind in ("good", "bad"))
         pairs.append((good, bad))
     if not pairs:
@@ -92,34 +97,33 @@ def read_pairs(file: str, by: Sequence[str] | None) -> tuple[list[tuple[str, str
     return pairs, dict(groups)
 
 
-def records(answers: Sequence[Answers], groups: dict[str, list[int]]) -> Iterator[dict[str, Any]]:
+def records(verdicts: Sequence[Verdicts], groups: Groups) -> Iterator[dict[str, Any]]:
     """All results: accuracies of each model, then differences of the others from the first, pair by pair."""
     from experiments.minimal_pairs import Share, accuracy, paired_difference
 
-    everything = list(range(len(answers[0].outcomes)))
+    everything = list(range(len(verdicts[0].outcomes)))
     by_key: dict[str, list[list[int]]] = defaultdict(list)
-    for group, places in groups.items():
-        by_key[group.partition("=")[0]].append(places)
-    for model in answers:
+    for (key, _), places in groups.items():
+        by_key[key].append(places)
+    named = {f"{key}={value}": places for (key, value), places in groups.items()}
+    for model in verdicts:
 
-        def of(places: list[int], model: Answers = model) -> list[float]:
+        def of(places: list[int], model: Verdicts = model) -> list[float]:
             return [model.outcomes[place] for place in places]
 
         matched = [place for place in everything if model.same_length[place]]
+        equal = accuracy([float(same) for same in model.same_length])
         yield _record("accuracy", model.name, "all", of(everything), accuracy(of(everything)))
         for key, parts in by_key.items():
             mean = sum(accuracy(of(places)).value for places in parts) / len(parts)
             yield _record("accuracy", model.name, f"mean over {key}", of(everything), Share(mean, None, None))
-        yield _record(
-            "share", model.name, "equally many tokens", of(matched), accuracy([*map(float, model.same_length)])
-        )
-        if matched:
-            yield _record("accuracy", model.name, "equally many tokens", of(matched), accuracy(of(matched)))
-        for group, places in groups.items():
-            yield _record("accuracy", model.name, group, of(places), accuracy(of(places)))
-    first, *others = answers
+        yield _record("share", model.name, "equally many tokens", of(everything), equal)
+        for group, places in {"equally many tokens": matched, **named}.items():
+            if places:
+                yield _record("accuracy", model.name, group, of(places), accuracy(of(places)))
+    first, *others = verdicts
     for model in others:
-        for group, places in {"all": everything, **groups}.items():
+        for group, places in {"all": everything, **named}.items():
             ours, reference = ([one.outcomes[place] for place in places] for one in (model, first))
             difference = paired_difference(ours, reference)
             yield _record("difference", f"{model.name} - {first.name}", group, ours, difference)
@@ -159,21 +163,27 @@ def _methods(models: Sequence[Model], asked: str | None) -> list[str]:
     return methods
 
 
-def _answers(name: str, model: Model, method: str, pairs: Sequence[tuple[str, str]], file: str) -> Answers:
+def _judge(name: str, model: Model, method: str, pairs: Sequence[tuple[str, str]], file: str) -> Verdicts:
     from tqdm import tqdm
 
     from experiments.minimal_pairs import outcome
     from objectives.scoring import total
 
+    lines = [f"{file} line {line}" for line in range(1, len(pairs) + 1)]
     spelled = [[model.spelling.spell(text) for text in pair] for pair in pairs]
     for place in range(2):
-        refuse_long(model, [pair[place] for pair in spelled], file)
+        refuse_long(model, [pair[place] for pair in spelled], lines)
     outcomes: list[float] = []
     tokens = [sum(len(one.ids) for one in pair) for pair in spelled]
     with tqdm(total=sum(tokens), unit="token", desc=f"{name} by {method}", file=sys.stderr) as bar:
         for start in range(0, len(pairs), PAIRS_AT_ONCE):
             stop = start + PAIRS_AT_ONCE
-            scored = iter(score(model, [one for pair in spelled[start:stop] for one in pair], method, bar.update))
-            outcomes += [outcome(total(good), total(bad)) for good, bad in zip(scored, scored, strict=True)]
+            flat = [one for pair in spelled[start:stop] for one in pair]
+            ids, words = [one.ids for one in flat], [one.words for one in flat]
+            scored = iter(score(model, ids, method, words, progress=bar.update))
+            for line, good, bad in zip(lines[start:stop], scored, scored, strict=True):
+                if all(value is None for value in good) or all(value is None for value in bad):
+                    raise ValueError(f"{line} has a sentence without a token that {name} can score; leave it out")
+                outcomes.append(outcome(total(good), total(bad)))
             bar.update(sum(tokens[:stop]) - bar.n)  # repeated sentences came free
-    return Answers(name, outcomes, [len(good.ids) == len(bad.ids) for good, bad in spelled])
+    return Verdicts(name, outcomes, [len(good.ids) == len(bad.ids) for good, bad in spelled])

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from experiments.encoded import Pair
+from experiments.minimal_pairs import outcome
 from experiments.tokenizer import Tokenizer
 from objectives import Objective
 from objectives.scoring import total
@@ -53,11 +54,10 @@ def scrambled_pairs(
 def prefer_real(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]:
     """accuracy: share of pairs in which the real sentence scores higher, ties counted ½; and the share of ties."""
     scores = [total(score) for score in objective.score([ids for pair in pairs for ids in pair])]
-    margins = [real - scrambled for real, scrambled in zip(scores[::2], scores[1::2], strict=True)]
-    if not all(map(math.isfinite, margins)):  # a diverged model prefers nothing
+    if not all(map(math.isfinite, scores)):  # a diverged model prefers nothing
         return {"accuracy": math.nan, "ties": math.nan}
-    wins, ties = sum(margin > 0 for margin in margins), sum(margin == 0 for margin in margins)
-    return {"accuracy": (wins + ties / 2) / len(pairs), "ties": ties / len(pairs)}
+    outcomes = [outcome(real, scrambled) for real, scrambled in zip(scores[::2], scores[1::2], strict=True)]
+    return {"accuracy": math.fsum(outcomes) / len(pairs), "ties": outcomes.count(0.5) / len(pairs)}
 
 
 def _hash(text: str) -> int:

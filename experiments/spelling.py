@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from tokenizers import Tokenizer as Backend
 
 # A Chinese character is a word by itself, as in BERT's tokenizer: Chinese text has no spaces.
 CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+SPACE = ("Ġ", "▁")
+"""How byte-level BPE and SentencePiece write a space in their tokens."""
 WORD = re.compile(rf"[{CHINESE}]|[^\s{CHINESE}]+")
 
 
@@ -43,7 +45,7 @@ class Spelling:
     def spell(self, text: str) -> Spelled:
         """A text in tokens, without special tokens around it.
 
-        Words are those that the tokenizer splits text into first; where it splits none, those of `words_of`.
+        Words are those of `words_of`, or what the tokenizer splits them into at first, such as a full stop.
         """
         encoding = self._backend.encode(text, add_special_tokens=False)
         ids, spans = list(encoding.ids), list(encoding.offsets)
@@ -52,24 +54,34 @@ class Spelling:
                 if self._unknown is None:
                     raise ValueError(f'"{self.name(number)}" is a special token of this model, and no text for it')
                 ids[place] = self._unknown
-        words = [number for number in encoding.word_ids if number is not None]
-        if self._backend.pre_tokenizer is None or len(words) < len(ids):
-            words = _word_of_each(text, spans)
+        words = _word_of_each(text, spans)
+        if self._backend.pre_tokenizer is not None:
+            words = _numbered(zip(encoding.word_ids, words, strict=True))
         return Spelled(ids, spans, words)
 
     def name(self, token: int) -> str:
         """The token as it stands in the vocabulary."""
-        return self._backend.id_to_token(token) or f"[{token}]"
+        return str(self._backend.id_to_token(token))
 
     def read(self, ids: Iterable[int]) -> str:
         """The text of tokens; special ones are shown by name."""
         return self._backend.decode([int(number) for number in ids], skip_special_tokens=False)
 
+    def behind(self, token: int) -> str:
+        """The text that a token adds behind a word, its space included."""
+        word = self.spell("a").ids
+        return self.read([*word, token]).removeprefix(self.read(word))
+
     @property
     def spaces_lead(self) -> bool:
-        """True when the space in front of a word is a part of its token."""
-        _, *later = self.spell("a a").ids
-        return any(self.name(token).startswith(("Ġ", "▁")) for token in later)
+        """True when the space in front of a word is a part of the word's first token, or of none."""
+        one = self.spell("a a")
+        return all(self.name(token) in SPACE for token, span in zip(one.ids, one.spans, strict=True) if span == (1, 2))
+
+    @property
+    def opens_with_space(self) -> bool:
+        """True when a space is put in front of every text, as SentencePiece does."""
+        return self.name(self.spell("a").ids[0]).startswith(SPACE)
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -86,3 +98,9 @@ def _word_of_each(text: str, spans: list[tuple[int, int]]) -> list[int]:
             number += 1
         words.append(number)
     return words
+
+
+def _numbered(keys: Iterable[Hashable]) -> list[int]:
+    """Each key's number in the order of first appearance."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]

@@ -37,7 +37,8 @@ def blank_distributions(reader: Reader, template: Template) -> Tensor:
     Special tokens keep what the model gives them; nobody should fill them in.
 
     Raises:
-        ValueError: when the model is causal or has no mask token, or the template has no blank or is too long.
+        ValueError: when the model is causal, has no mask token or has diverged, or the template has no blank or is too
+            long.
     """
     if reader.causal:
         raise ValueError("this model reads from left to right only and has no distribution at a blank; see best_fills")
@@ -49,7 +50,10 @@ def blank_distributions(reader: Reader, template: Template) -> Tensor:
     begins, ends = len(reader.before), len(reader.after)
     asked_1T = F.pad(torch.tensor([[token is None for token in template]], device=reader.device), (begins, ends))
     with answering(reader.module):
-        return reader.logits(inputs_1T, asked_1T).double().log_softmax(-1)
+        nats_BV = reader.logits(inputs_1T, asked_1T).double().log_softmax(-1)
+    if nats_BV.isnan().any():
+        raise ValueError("the model's logits are not numbers: its training has diverged")
+    return nats_BV
 
 
 def unmask(reader: Reader, template: Template) -> Completion:

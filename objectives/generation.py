@@ -3,7 +3,7 @@
 Only a causal model defines the probability of what it writes. A masked model defines no joint distribution: what its
 samples are samples of depends on the procedure.
 
-N samples, L tokens to write, V vocabulary.
+N samples, L tokens to write, T positions, O of them open, V vocabulary.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from torch import Tensor
 
 from objectives.randomness import Key, uniform
 from objectives.reader import Reader, answering
+
+LOGITS_AT_ONCE = 2**24
+"""Masks times vocabulary of one forward pass."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,13 @@ class Sampling:
     """Of the draws."""
 
     def __post_init__(self) -> None:
-        if self.temperature < 0 or not 0 < self.top_p <= 1:
+        if not (self.temperature == 0 or 1e-3 <= self.temperature <= 1e3) or not 0 < self.top_p <= 1:
             raise ValueError(
-                f"temperature must be at least 0 and top_p in (0, 1], but they are {self.temperature} and {self.top_p}"
+                f"temperature must be 0 or from 0.001 to 1000, and top_p in (0, 1], but they are {self.temperature} "
+                f"and {self.top_p}"
             )
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"the seed must be from 0 to 2**63 - 1, but is {self.seed}")
 
     def draws(self, samples: int, purpose: str, length: int, device: torch.device) -> Tensor:
         """Numbers in [0, 1), (N, length) float64."""
@@ -44,7 +50,12 @@ class Sampling:
         """A token for each row, and its log-probability before temperature and top-p; both (N,).
 
         Both are among the allowed tokens only.
+
+        Raises:
+            ValueError: when logits are not numbers.
         """
+        if logits_NV.isnan().any():
+            raise ValueError("the model's logits are not numbers: its training has diverged")
         logits_NV = logits_NV.double().masked_fill(~allowed_V, -torch.inf)
         nats_NV = logits_NV.log_softmax(-1)
         if self.temperature == 0:
@@ -110,18 +121,22 @@ def unmasking(reader: Reader, prompt: Sequence[int], samples: int, length: int, 
     of `left_to_right`, for a model that reads both ways.
     """
     rows_NT, places_L, _ = _masked_rows(reader, prompt, samples, length)
-    open_NL = torch.ones(samples, length, dtype=torch.bool, device=reader.device)
+    at_once = max(1, LOGITS_AT_ONCE // (length * reader.vocabulary_size))
+    parts = zip(rows_NT.split(at_once), torch.arange(samples, device=reader.device).split(at_once), strict=True)
     with answering(reader.module):
-        for step in range(length):
-            draws_NL = sampling.draws(samples, f"unmasking {step}", length, reader.device)
-            asked_NT = torch.zeros_like(rows_NT, dtype=torch.bool)
-            asked_NT[:, places_L] = True
-            logits = reader.logits(rows_NT, asked_NT)
-            tokens_NL, nats_NL = sampling.choose(logits, reader.regular_V, draws_NL.flatten())
-            confidence_NL = nats_NL.view(samples, length).masked_fill(~open_NL, -torch.inf)
-            best_N1 = confidence_NL.argmax(1, keepdim=True)
-            rows_NT.scatter_(1, places_L[best_N1], tokens_NL.view(samples, length).gather(1, best_N1))
-            open_NL.scatter_(1, best_N1, False)
+        for part_NT, samples_N in parts:
+            open_NT = torch.zeros_like(part_NT, dtype=torch.bool)
+            open_NT[:, places_L] = True
+            for step in range(length):
+                draws_NL = sampling.draws(samples, f"unmasking {step}", length, reader.device)[samples_N]
+                logits = reader.logits(part_NT, open_NT)
+                tokens, nats = sampling.choose(logits, reader.regular_V, draws_NL[open_NT[:, places_L]])
+                # Every row has as many open places, here in the order of reading.
+                best_N1 = nats.view(len(part_NT), -1).argmax(1, keepdim=True)
+                places_NO = open_NT.nonzero()[:, 1].view(len(part_NT), -1)
+                place_N1 = places_NO.gather(1, best_N1)
+                part_NT.scatter_(1, place_N1, tokens.view_as(places_NO).gather(1, best_N1))
+                open_NT.scatter_(1, place_N1, False)
     return rows_NT[:, places_L].tolist()
 
 

@@ -36,11 +36,7 @@ FIXED = {
 
 
 def to_huggingface(objective: Objective) -> Any:
-    """A `ModernBertForMaskedLM` or, of a causal objective, a `ModernBertDecoderForCausalLM`, in eval mode.
-
-    Raises:
-        ValueError: when transformers is not installed, or the objective reads neither causally nor both ways.
-    """
+    """A `ModernBertForMaskedLM` or, of a causal objective, a `ModernBertDecoderForCausalLM`, in eval mode."""
     import transformers as hf
 
     classes = {

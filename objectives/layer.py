@@ -101,9 +101,8 @@ def norm(config: EncoderConfig) -> nn.LayerNorm:
 
 def _rotate(part_BHTd: Tensor, rotation: Rotation) -> Tensor:
     """Rotary position embedding (Su et al. 2021), pairing each number with the one half a head away."""
-    # In place where nothing else looks: a temporary costs as much as the arithmetic.
-    turned_BHTd = part_BHTd.roll(part_BHTd.shape[3] // 2, dims=3).mul_(rotation[1])
-    return (part_BHTd * rotation[0]).add_(turned_BHTd)
+    turned_BHTd = part_BHTd.roll(part_BHTd.shape[3] // 2, dims=3)
+    return (part_BHTd * rotation[0]).add_(turned_BHTd * rotation[1])
 
 
 def _take(rows_BTD: Tensor, asked_BK: Tensor) -> Tensor:

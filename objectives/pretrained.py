@@ -26,15 +26,17 @@ class PretrainedReader(Reader):
     """
 
     def __init__(self, model: Any, tokenizer: Any, causal: bool) -> None:
-        self.module, self.model, self.causal = model, model, causal
+        self.module, self.causal = model, causal
         self.before, self.after = _surroundings(tokenizer)
         if causal and not self.before and tokenizer.bos_token_id is not None:
             self.before = (tokenizer.bos_token_id,)
         self.mask = None if causal else tokenizer.mask_token_id
         self.end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
         self.vocabulary_size = model.config.vocab_size
-        # An embedding may be larger than its tokenizer; the surplus stands for no text.
-        self.specials = frozenset((*tokenizer.all_special_ids, *range(len(tokenizer), self.vocabulary_size)))
+        # An embedding may be larger than its tokenizer; the surplus stands for no text. It may be smaller too, where
+        # somebody added a special token that the model has never seen.
+        surplus = range(len(tokenizer), self.vocabulary_size)
+        self.specials = frozenset(i for i in (*tokenizer.all_special_ids, *surplus) if i < self.vocabulary_size)
         self.max_length = _max_length(model, tokenizer)
 
     def logits(self, inputs_RT: Tensor, asked_RT: Tensor) -> Tensor:
@@ -48,9 +50,9 @@ class PretrainedReader(Reader):
             output.last_hidden_state = output.last_hidden_state[asked_RT][None]
             return output
 
-        hook = self.model.base_model.register_forward_hook(keep_asked)
+        hook = self.module.base_model.register_forward_hook(keep_asked)
         try:
-            logits_1NV = self.model(input_ids=inputs_RT).logits
+            logits_1NV = self.module(input_ids=inputs_RT).logits
         finally:
             hook.remove()
         if logits_1NV.shape[:2] != (1, int(asked_RT.sum())):

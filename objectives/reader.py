@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Reader(ABC):
     """No padding ever reaches a model, but where a causal one cannot see it: no row depends on its neighbours."""
 
-    module: nn.Module
+    module: Any
+    """The torch module that answers; its mode is the caller's."""
     causal: bool
     """True when each position sees only those to its left, and its logits are about the next token."""
     before: tuple[int, ...]
@@ -76,7 +77,7 @@ class ObjectiveReader(Reader):
 
     def __init__(self, objective: Objective) -> None:
         vocabulary = objective.vocabulary
-        self.module, self.objective, self.encoder = objective, objective, objective.encoder
+        self.module, self.encoder = objective, objective.encoder
         self.causal = objective.reading == "causal"
         self.before, self.after = (vocabulary.cls,), (vocabulary.sep,)
         self.mask, self.end = vocabulary.mask, vocabulary.sep
@@ -84,7 +85,7 @@ class ObjectiveReader(Reader):
         self.vocabulary_size, self.max_length = vocabulary.size, objective.encoder.config.max_length
 
     def logits(self, inputs_RT: Tensor, asked_RT: Tensor) -> Tensor:
-        reading = self.objective.reading
+        reading = self.module.reading
         if bool((asked_RT.sum(1) == 1).all()):  # then the last layer has most of its work to save
             asked_R1 = asked_RT.int().argmax(1, keepdim=True)
             return self._decode(self.encoder(inputs_RT, reading, asked_BK=asked_R1)[:, 0])

@@ -27,7 +27,7 @@ LOGITS_PER_BATCH = 2**22
 
 Scores = list[float | None]
 Progress = Callable[[int], Any]
-"""Called with a number of tokens whenever so many more are scored."""
+"""Called with a number of tokens whenever so many more have been through the model; windows overlap."""
 
 
 def chain_rule(
@@ -44,8 +44,8 @@ def chain_rule(
         sentences: ids of each sentence.
         end: whether the end of the sentence is scored too, as one token more.
         window: whether to score a sentence that is too long in overlapping windows, each token in the one that shows
-            most of its past, instead of refusing it.
-        progress: told how many tokens were scored.
+            most of its past, instead of refusing it. Each window begins like a sentence.
+        progress: told how far it is.
 
     Raises:
         ValueError: when the model is not causal, has no end token to score, or a sentence is too long.
@@ -99,8 +99,8 @@ def pseudo_log_likelihood(
         words: the number of the word that each token belongs to; later tokens of the same word are then hidden too
             (PLL-word-l2r, Kauf & Ivanova 2023).
         window: whether to score a sentence that is too long in overlapping windows, each token in the one that shows
-            most of both its sides, instead of refusing it.
-        progress: told how many tokens were scored.
+            most of both its sides, instead of refusing it. Each window begins and ends like a sentence.
+        progress: told how far it is.
 
     Raises:
         ValueError: when the model is causal, has no mask token, or a sentence is too long.
@@ -150,7 +150,7 @@ def perplexity(nats: float, tokens: int) -> float | None:
     if tokens == 0:
         return None
     mean = -nats / tokens
-    return math.exp(mean) if mean < 700 else math.inf
+    return math.inf if mean > 700 else math.exp(mean)
 
 
 def _each_once(

@@ -1,7 +1,8 @@
-"""The README's commands are commands of this program, with settings that exist."""
+"""The README's commands are commands of this program, with settings, runs and files that exist."""
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,33 +10,43 @@ import pytest
 from experiments.cli import main
 from experiments.grid import find_grid, read_grid
 from experiments.run import by_bare_name
+from experiments.sweep import plan
 from experiments.training import PlannedCLI
+from objectives import CLM, MLM
+from tests.trained import make_run
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LINES = [
+    line
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", README, flags=re.S | re.M)
+    if not kind
+    for line in block.replace("\\\n", " ").splitlines()
+]
+VARIABLES = dict(re.findall(r"^(\w+)=(\S+)$", "\n".join(LINES), flags=re.M))
+TRAINED = ("score", "pairs", "fill", "generate", "export")
 
 
 def commands():
-    blocks = re.findall(r"^```\n(.*?)^```", README, flags=re.S | re.M)
-    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
-    pieces = [piece for line in lines for piece in shlex.split(line, comments=True) or []]
-    found, current = [], []
-    for piece in [*pieces, "&&"]:
-        if piece in ("&&", "clm-vs-mlm", "pip") and current:
-            found.append(current)
-            current = []
-        if piece != "&&":
-            current.append(piece)
-    return [tuple(command) for command in found]
+    found = []
+    for line in LINES:
+        for command in line.split(" && "):
+            words = shlex.split(command, comments=True)
+            if words and words[0] in ("clm-vs-mlm", "pip"):
+                found.append(tuple(VARIABLES.get(word.removeprefix("$"), word) for word in words))
+    return found
 
 
 def test_the_two_commands_stand_there_and_ci_runs_the_second():
     assert 'pip install -e ".[corpora]" && clm-vs-mlm sweep experiments/grids/quickstart.yaml' in README
     assert 'pip install -e ".[test]" && pytest' in README
     assert 'pip install --quiet -e ".[test]" && pytest' in (ROOT / ".ci" / "run").read_text()
+    assert {command[1] for command in commands() if command[0] == "clm-vs-mlm"} >= {"fit", "sweep", *TRAINED}
 
 
-@pytest.mark.parametrize("command", [c for c in commands() if c[0] == "clm-vs-mlm"], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [c for c in commands() if c[0] == "clm-vs-mlm" and c[1] not in TRAINED], ids=" ".join
+)
 def test_command(command, tmp_path, monkeypatch):
     _, name, *arguments = command
     if name in ("fit", "test"):
@@ -62,6 +73,27 @@ class Seen:
     def __call__(self, *_, **__):
         self.calls += 1
         return 0
+
+
+def test_the_runs_it_names_are_those_of_its_commands(tmp_path):
+    made = {f"results/quickstart/{cell['directory']}" for cell, _ in plan(read_grid(find_grid("quickstart")), tmp_path)}
+    for command in commands():
+        if command[:2] == ("clm-vs-mlm", "fit"):
+            made.add(f"results/fit/{PlannedCLI(by_bare_name(list(command[1:]))).cell['directory']}")
+    assert VARIABLES and set(VARIABLES.values()) <= made
+
+
+@pytest.mark.parametrize("command", [c for c in commands() if c[1] in TRAINED], ids=" ".join)
+def test_command_with_a_trained_model(command, tmp_path, monkeypatch, capsys):
+    """Run for real, on runs of random weights in the place of those it names."""
+    monkeypatch.chdir(tmp_path)
+    for line in LINES:
+        if line.startswith("printf "):
+            subprocess.run(["bash", "-c", line], check=True)
+    for run in VARIABLES.values():
+        make_run(tmp_path / run, MLM if "mlm" in run.lower() else CLM, "character" if "news" in run else "bpe")
+    assert main(list(command[1:])) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out
 
 
 def test_figures_and_links_are_there():

@@ -16,7 +16,7 @@ ENGLISH = ["the old cat sees the young bird near the river. ", "a tree likes the
 CHINESE = ["我今天去北京", "今天天气很好。", "他昨天在上海"] * 20
 
 
-def make_run(directory: Path, cls: type[Objective], kind: str = "bpe", seed: int = 0) -> Path:
+def make_run(directory: Path, cls: type[Objective], kind: str = "bpe", seed: int = 0, scale: float = 8) -> Path:
     """A run of a tiny objective with a tokenizer of some kind; the character kind knows Chinese, and no space."""
     texts = CHINESE if kind == "character" else ENGLISH
     tokenizer = Tokenizer.train(kind, {"bpe": 300, "wordpiece": 512, "character": 40}[kind], texts)
@@ -31,7 +31,7 @@ def make_run(directory: Path, cls: type[Objective], kind: str = "bpe", seed: int
     with torch.no_grad():
         for parameter in objective.parameters():
             if parameter.dim() == 2:
-                parameter *= 8
+                parameter *= scale
     (directory / "snapshots").mkdir(parents=True)
     tokenizer.save(directory / "tokenizer.json")
     store.write_json(directory / store.CELL, {"name": directory.name})

@@ -5,11 +5,12 @@ import math
 
 import pytest
 import torch
+from tokenizers import pre_tokenizers
 
-from experiments.blanks import Text
+from experiments.blanks import Text, _without_chinese_spaces
 from experiments.cli import main
+from experiments.methods import method_of, score
 from experiments.models import open_model
-from experiments.score import method_of, score
 from objectives import CLM, MLM
 from objectives.scoring import pseudo_log_likelihood
 from tests.pretrained import build
@@ -38,7 +39,7 @@ def answers(capsys):
 
 def scored(run, text):
     model = open_model(str(run))
-    (values,) = score(model, [model.spelling.spell(text)], method_of(model, None), lambda n: None)
+    (values,) = score(model, [model.spelling.spell(text).ids], method_of(model))
     return math.fsum(values)
 
 
@@ -157,9 +158,31 @@ def test_a_blank_takes_the_space_in_front_of_it(runs, capsys):
     text = Text.of("the [MASK] sees", model)
     assert text.template == (*model.spelling.spell("the").ids, None, *model.spelling.spell(" sees").ids)
     assert text.filled({0: " cat"}) == "the cat sees" and text.filled({}) == "the [MASK] sees"
-    pieces = open_model(str(runs["wordpiece"]))
-    assert not pieces.spelling.spaces_lead
-    assert Text.of("the un[MASK] sees", pieces).filled({0: "##able"}) == "the unable sees"
+    assert not open_model(str(runs["Chinese MLM"])).spelling.spaces_lead
+    pieces = open_model(str(runs["wordpiece"])).spelling
+    assert pieces.spaces_lead
+    assert {pieces.behind(token) for token in pieces.spell("cat ther").ids} == {" cat", " the", "r"}
+
+
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "wordpiece"])
+def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
+    """A token without a space in front is glued to the word before it, as the model saw it."""
+    model = open_model(str(runs[arm]))
+    spelling = model.spelling
+    whole = [token for token in range(model.reader.vocabulary_size) if "�" not in spelling.read([token])]
+    tokens = {spelling.behind(token): token for token in whole}
+    for text in ("the [MASK] sees the bird", "[MASK] old cat", "the old[MASK]"):
+        assert fill(runs[arm], text, "--top", 60) == 0
+        template, glued = Text.of(text, model), 0
+        for row in answers(capsys):
+            if row["fills"][0] not in tokens:  # a part of a character
+                continue
+            ids = template.with_ids([tokens[row["fills"][0]]])
+            assert row["text"].strip() == spelling.read(ids).strip().removeprefix("##")
+            (values,) = score(model, [ids], method_of(model))
+            assert row["sentence_nats"] == pytest.approx(math.fsum(values), abs=1e-4)
+            glued += " " not in row["fills"][0]
+        assert glued
 
 
 def test_a_model_of_another_family_has_its_own_mask(tmp_path, capsys):
@@ -187,8 +210,9 @@ def test_the_output_says_what_the_model_can_see(runs, capsys):
         ("the cat", (), "has no blank; write [MASK]"),
         ("the [MASK]", ("--top", 0), "must be at least 1"),
         ("the [MASK]", ("--width", 0), "must be at least 1"),
-        ("the [MASK]", ("--candidates", "cat", " "), "a candidate is empty"),
-        ("[MASK] " * 20, ("--candidates", "cat", "dog"), "more than 4096"),
+        ("the [MASK]", ("--candidates", "cat", " "), "the candidate '' has no token"),
+        ("the [MASK]", ("--candidates", "cat", "--width", 5), "leave it out"),
+        ("[MASK] " * 20, ("--candidates", "cat", "dog"), "more than 1024"),
         ("river " * 60 + "[MASK]", (), "too long"),
         ("river " * 60 + "[MASK]", ("--candidates", "cat"), "room for 46"),
     ],
@@ -198,6 +222,43 @@ def test_bad_requests_get_one_line_and_no_output(arm, text, options, message, ru
     assert fill(runs[arm], text, *options) == 2
     captured = capsys.readouterr()
     assert message in captured.err and captured.out == ""
+
+
+def test_a_width_is_refused_where_nothing_is_searched(runs, capsys):
+    assert fill(runs["MLM"], "the [MASK]", "--width", 5) == 2
+    assert "--width goes with causal models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("我 今天 [MASK] 北京", ["我今天", "北京"]),
+        ("去 [MASK] now", ["去", " now"]),
+        ("we [MASK] 北 京", ["we ", "北京"]),
+        ("好 ， 我 [MASK] 。", ["好，我", "。"]),
+        ("the old [MASK] sees", ["the old ", " sees"]),
+    ],
+)
+def test_which_spaces_are_left_out(text, parts):
+    assert _without_chinese_spaces(text.split("[MASK]")) == parts
+
+
+def test_fills_that_read_alike_are_not_mixed_up(runs, capsys):
+    """Parts of characters all read as �; each is a fill of its own."""
+    assert fill(runs["CLM"], "the[MASK][MASK]", "--top", 1000, "--width", 1000) == 0
+    rows = [row for row in answers(capsys) if row["blank"] == "2"]
+    names = [row["fills"][0] for row in rows]
+    assert len(set(names)) < len(names)
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+
+
+def test_a_tokenizer_that_opens_every_text_with_a_space_is_refused(tmp_path, capsys):
+    model, tokenizer = build("gpt2")
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert fill(tmp_path, "the [MASK] sees") == 2
+    assert "puts a space in front of every piece of text" in capsys.readouterr().err
 
 
 def test_word_l2r_is_what_scores_candidates(runs):

@@ -19,6 +19,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     made = {"CLM": make_run(folder / "clm", CLM), "MLM": make_run(folder / "mlm", MLM)}
     made["Chinese"] = make_run(folder / "chinese", MLM, "character")
+    made["diverged"] = make_run(folder / "diverged", CLM, scale=float("inf"))
     return made | {"wordpiece": make_run(folder / "wordpiece", CLM, "wordpiece")}
 
 
@@ -82,7 +83,14 @@ def test_stock_models_write_too(kind, tmp_path, capsys):
         ("CLM", ("--samples", 0), "--samples must be at least 1"),
         ("CLM", ("--length", 0), "must be at least 1"),
         ("CLM", ("--length", 100), "room for 46"),
-        ("MLM", ("--temperature", -1), "temperature must be at least 0"),
+        ("MLM", ("--temperature", -1), "temperature must be 0 or from"),
+        ("MLM", ("--temperature", "nan"), "temperature must be 0 or from"),
+        ("MLM", ("--temperature", "inf"), "temperature must be 0 or from"),
+        ("CLM", ("--temperature", "1e-310"), "temperature must be 0 or from"),
+        ("CLM", ("--seed", 2**63), "the seed must be from 0"),
+        ("CLM", ("--seed", -1), "the seed must be from 0"),
+        ("MLM", ("--sweeps", 3), "--sweeps goes with --method gibbs"),
+        ("diverged", (), "has diverged"),
         ("MLM", ("--top-p", 0), "top_p in (0, 1]"),
         ("MLM", ("--method", "left_to_right"), "cannot write by left_to_right; use unmasking or gibbs"),
         ("CLM", ("--method", "gibbs"), "cannot write by gibbs; use left_to_right"),

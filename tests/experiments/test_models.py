@@ -7,8 +7,8 @@ import torch
 import transformers
 
 from experiments.cli import main
-from experiments.models import open_model
-from experiments.score import method_of, score
+from experiments.methods import method_of, score
+from experiments.models import _is_causal, open_model
 from objectives import CLM, MLM, load
 from objectives.scoring import total
 from tests.pretrained import CAUSAL, MASKED, build
@@ -49,7 +49,7 @@ def test_what_is_no_model_is_refused(tmp_path):
         open_model(str(tmp_path / "grid"))
     with pytest.raises(ValueError, match=r"neither a run nor a Hugging Face folder$"):
         open_model(str(run / "snapshots"))
-    with pytest.raises(ValueError, match="is no checkpoint of an objective"):
+    with pytest.raises(ValueError, match="is no finished checkpoint"):
         open_model(str(run / "tokenizer.json"))
     (run / "tokenizer.json").rename(run / "other.json")
     with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint is used where its run wrote it"):
@@ -109,6 +109,37 @@ def test_a_folder_without_the_head_of_a_language_model_is_refused(tmp_path):
         open_model(str(tmp_path / "empty"))
 
 
+def test_a_tokenizer_that_cuts_texts_does_not_cut_them_here(tmp_path):
+    model, tokenizer = build("gpt2")
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    tokenizer.backend_tokenizer.enable_truncation(3)
+    tokenizer.backend_tokenizer.enable_padding(length=50)
+    tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    ids = open_model(str(tmp_path)).spelling.spell("the old cat sees the young bird").ids
+    assert 3 < len(ids) < 50
+
+
+def test_a_name_of_the_hub_is_one_that_transformers_knows(tmp_path):
+    model, tokenizer = build("bert")
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert open_model(f"hf:{tmp_path}").path == tmp_path
+    with pytest.raises(ValueError, match="cannot read the model in"):
+        open_model(f"hf:{tmp_path}/missing/name")
+
+
+def test_a_kind_that_is_both_masked_and_causal_is_refused():
+    config = transformers.PretrainedConfig(architectures=["XLMWithLMHeadModel"])
+    with pytest.raises(ValueError, match="neither a masked nor a causal"):
+        _is_causal("somewhere", config)
+
+
+def test_a_checkpoint_is_found_from_its_own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(make_run(tmp_path / "run", MLM) / "snapshots")
+    assert open_model("tokens-000000001000.ckpt").path.parent.parent == tmp_path / "run"
+
+
 def test_a_bert_with_both_heads_is_a_masked_model(tmp_path):
     _, tokenizer = build("bert")
     config = transformers.BertConfig(
@@ -126,9 +157,6 @@ def test_scores_do_not_change_by_an_export(tmp_path):
         ours, theirs = open_model(str(run)), open_model(str(tmp_path / f"{cls.__name__}-hf"))
         text = "the old [MASK] cat"
         assert ours.spelling.spell(text) == theirs.spelling.spell(text)
-        scores = [
-            score(model, [model.spelling.spell(text)], method_of(model, None), lambda n: None)
-            for model in (ours, theirs)
-        ]
+        scores = [score(model, [model.spelling.spell(text).ids], method_of(model)) for model in (ours, theirs)]
         assert scores[0][0] == pytest.approx(scores[1][0], abs=1e-4)
         assert total(scores[0][0]) < -1

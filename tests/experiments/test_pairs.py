@@ -54,9 +54,6 @@ def outcomes(run):
 
 def test_an_outcome_is_a_win_a_loss_or_half():
     assert [outcome(-1.0, -2.0), outcome(-2.0, -1.0), outcome(-1.0, -1.0)] == [1, 0, 0.5]
-    for bad in (math.nan, -math.inf):
-        with pytest.raises(ValueError, match="diverged"):
-            outcome(-1.0, bad)
 
 
 @pytest.mark.parametrize(("wins", "n"), [(0, 5), (3, 7), (90, 100), (12, 12)])
@@ -112,7 +109,9 @@ def test_pairs_of_equal_length_apart(runs, file, capsys):
     spelling = open_model(str(runs[1])).spelling
     same = [len(spelling.spell(good).ids) == len(spelling.spell(bad).ids) for good, bad, *_ in PAIRS]
     assert 0 < sum(same) < 5
-    assert rows["share", name, "equally many tokens"]["value"] == sum(same) / 5
+    share = rows["share", name, "equally many tokens"]
+    assert (share["value"], share["pairs"], share["ties"]) == (sum(same) / 5, 5, 1)
+    assert rows["accuracy", name, "equally many tokens"]["pairs"] == sum(same)
     matched = [value for value, there in zip(outcomes(runs[1]), same, strict=True) if there]
     assert rows["accuracy", name, "equally many tokens"]["value"] == pytest.approx(sum(matched) / len(matched))
 
@@ -138,8 +137,10 @@ def test_a_method_goes_to_the_models_that_have_it(runs, file, capsys):
 
 
 def test_grouping_by_a_key(runs, file, capsys):
-    assert pairs(runs[1], file, "--by", "UID", "--format", "jsonl") == 0
-    groups = {group for _, _, group in table(capsys)}
+    assert pairs(runs[1], file, "--by", "UID", "--by", "UID", "--format", "jsonl") == 0
+    rows = table(capsys)
+    groups = {group for _, _, group in rows}
+    assert rows["accuracy", runs[1].name, "UID=nouns"]["pairs"] == 2
     assert "UID=nouns" in groups and not any(group.startswith("linguistics_term") for group in groups)
 
 
@@ -149,6 +150,8 @@ def test_grouping_by_a_key(runs, file, capsys):
         ('{"sentence_good": "a", ', (), "line 2 is not valid JSON"),
         ('{"sentence_good": "a"}', (), 'line 2 has no text under the key "sentence_bad"'),
         ('{"sentence_good": "a", "sentence_bad": "b"}', ("--by", "UID"), 'line 1 has no "UID" to group by'),
+        ('{"sentence_good": "", "sentence_bad": "b"}', (), "line 2 has a sentence without a token"),
+        ('{"sentence_good": "b", "sentence_bad": ""}', (), "line 2 has a sentence without a token"),
         ('{"sentence_good": "a", "sentence_bad": "' + "river " * 60 + '"}', (), "line 2 has"),
     ],
 )
@@ -164,7 +167,7 @@ def test_no_pairs_and_a_model_named_twice_are_refused(runs, file, tmp_path, caps
     (tmp_path / "empty.jsonl").write_text("")
     assert pairs(runs[1], tmp_path / "empty.jsonl") == 2
     assert "has no pairs" in capsys.readouterr().err
-    assert pairs(runs[1], runs[1], file) == 2
+    assert pairs(runs[1], f"{runs[1]}/", file) == 2
     assert "named twice" in capsys.readouterr().err
 
 
@@ -174,3 +177,12 @@ def test_models_are_named_by_what_tells_them_apart(tmp_path, monkeypatch):
     assert _names(["grid/runs/clm/", f"{tmp_path}/grid/runs/mlm"]) == ["clm", "mlm"]
     assert _names(["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]) == ["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]
     assert _names(["grid/runs/clm", "hf:bert-base-cased"]) == ["grid/runs/clm", "hf:bert-base-cased"]
+
+
+def test_a_file_without_equally_long_pairs(runs, tmp_path, capsys):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"sentence_good": "the old cat", "sentence_bad": "river"}\n')
+    assert pairs(runs[1], path, "--format", "jsonl") == 0
+    rows = table(capsys)
+    assert rows["share", runs[1].name, "equally many tokens"]["value"] == 0
+    assert ("accuracy", runs[1].name, "equally many tokens") not in rows

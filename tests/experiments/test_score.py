@@ -28,6 +28,7 @@ def runs(tmp_path_factory):
         "MLM": make_run(folder / "mlm", MLM),
         "wordpiece": make_run(folder / "wordpiece", MLM, "wordpiece"),
         "Chinese": make_run(folder / "chinese", MLM, "character"),
+        "diverged": make_run(folder / "diverged", MLM, scale=math.inf),
     }
 
 
@@ -131,6 +132,15 @@ def test_words_where_the_tokenizer_splits_none():
     assert [("我 今天x y!")[a:b] for a, b in words_of("我 今天x y!")] == ["我", "今", "天", "x", "y!"]
 
 
+def test_words_are_split_where_the_tokenizer_or_the_text_splits(runs):
+    one = open_model(str(runs["MLM"])).spelling.spell("the cat, 我今天")
+    words: dict[int, set[int]] = {}
+    for number, (start, end) in zip(one.words, one.spans, strict=True):
+        words.setdefault(number, set()).update(range(start, end))
+    texts = ["".join("the cat, 我今天"[place] for place in sorted(places)).strip() for places in words.values()]
+    assert texts == ["the", "cat", ",", "我", "今", "天"]
+
+
 def test_words_of_characters(tmp_path):
     model = open_model(str(make_run(tmp_path / "run", MLM, "character")))
     assert model.spelling.spell("今天好").words == [0, 1, 2]
@@ -138,7 +148,7 @@ def test_words_of_characters(tmp_path):
 
 
 def test_standard_input(runs, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the cat\r\nriver")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfthe cat\r\nriver")))
     assert score(runs["MLM"], "-", "--format", "jsonl") == 0
     assert [row["text"] for row in records(capsys)] == ["the cat", "river"]
 
@@ -197,6 +207,12 @@ def test_bad_requests_get_one_line_and_no_output(runs, file, tmp_path, capsys):
         assert message in refusal(capsys)
 
 
+def test_a_diverged_model_has_no_scores(runs, file, capsys):
+    assert score(runs["diverged"], file) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and "its training has diverged" in captured.err.splitlines()[-1]
+
+
 def test_scores_do_not_depend_on_how_many_lines_go_together(runs, file, capsys, monkeypatch):
     score(runs["MLM"], file, "--format", "jsonl")
     expected = [row["sum"] for row in records(capsys)]
@@ -208,7 +224,7 @@ def test_scores_do_not_depend_on_how_many_lines_go_together(runs, file, capsys, 
 def test_a_reader_who_has_seen_enough_is_no_error(runs, tmp_path):
     path = tmp_path / "many.txt"
     path.write_text("the old cat\n" * 20_000)
-    command = f"{sys.executable} -m experiments.cli score {runs['CLM']} {path} | head -n 2"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT)
-    assert len(done.stdout.splitlines()) == 2
+    command = f"{sys.executable} -m experiments.cli score {runs['CLM']} {path} | head -n 2; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.splitlines()[2:] == ["141"]
     assert "rror" not in done.stderr and "Traceback" not in done.stderr

@@ -68,6 +68,20 @@ def test_a_narrow_beam_keeps_the_best_beginnings():
     assert {one.fills for one in found} == {(token,) for token in best}
 
 
+def test_a_narrow_beam_judges_beginnings_as_wholes():
+    """With two blanks side by side and a beam of 4, the search by hand: the best 4 firsts, then the best 4 pairs."""
+    objective = build(CLM).eval()
+    found = best_fills(ObjectiveReader(objective), [5, None, None], width=4)
+    left = log_softmax(objective, [VOCABULARY.cls, 5], 1)
+    firsts = sorted(REGULAR, key=lambda token: -left[token].item())[:4]
+    pairs = {
+        (first, second): (left[first] + log_softmax(objective, [VOCABULARY.cls, 5, first], 2)[second]).item()
+        for first in firsts
+        for second in REGULAR
+    }
+    assert {one.fills for one in found} == set(sorted(pairs, key=lambda pair: -pairs[pair])[:4])
+
+
 def test_what_cannot_be_filled_is_refused():
     causal, masked = ObjectiveReader(build(CLM)), ObjectiveReader(build(MLM))
     for fill in (lambda text: blank_distributions(masked, text), lambda text: best_fills(causal, text, 5)):

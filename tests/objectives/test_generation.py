@@ -64,6 +64,14 @@ def test_top_p_keeps_the_likeliest_that_reach_it():
     )
 
 
+def test_temperature_comes_before_top_p():
+    """At 0.5 the shares 1:2:4 become 1:4:16, and the largest alone reaches 0.7."""
+    logits = torch.tensor([1.0, 2.0, 4.0, 0.0]).log()
+    draws = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    chosen, _ = Sampling(temperature=0.5, top_p=0.7).choose(logits.expand(1000, -1), ALLOWED, draws)
+    assert set(chosen.tolist()) == {2}
+
+
 def test_the_largest_draw_takes_a_token_that_may_be_drawn():
     logits = torch.tensor([[0.0, -1e4, 0.0, -torch.inf]])
     nearly_one = torch.tensor([1 - 2.0**-53], dtype=torch.float64)
@@ -112,6 +120,31 @@ def test_one_token_is_drawn_from_its_conditional(way):
     shares = torch.bincount(torch.tensor(texts).flatten(), minlength=VOCABULARY.size) / 4000
     (nats,) = blank_distributions(reader, [5, 9, None]).masked_fill(~reader.regular_V, -torch.inf)
     assert (shares - nats.softmax(-1)).abs().max() < 0.03
+
+
+def test_gibbs_goes_through_the_places_in_a_random_order():
+    """With three places, each is the first to be drawn about equally often, and what is drawn is masked."""
+    reader = ObjectiveReader(build(MLM))
+    first = []
+    honest = reader.logits
+
+    def watched(rows, asked):
+        assert (rows[asked] == reader.mask).all()
+        if (rows[:, 2:-1] == reader.mask).all():
+            first.append(asked[:, 2:-1].int().argmax(1))
+        return honest(rows, asked)
+
+    reader.logits = watched
+    gibbs(reader, [5], 3000, 3, Sampling(), sweeps=2)
+    shares = torch.bincount(first[0], minlength=3) / 3000
+    assert len(first) == 1 and (shares - 1 / 3).abs().max() < 0.03
+
+
+def test_samples_do_not_depend_on_how_many_go_together(monkeypatch):
+    reader = ObjectiveReader(build(MLM))
+    texts = unmasking(reader, [5], 7, 6, Sampling())
+    monkeypatch.setattr("objectives.generation.LOGITS_AT_ONCE", 1)
+    assert unmasking(reader, [5], 7, 6, Sampling()) == texts
 
 
 def test_gibbs_draws_each_token_anew():

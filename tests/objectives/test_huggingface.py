@@ -97,6 +97,28 @@ def test_special_tokens_are_those_of_the_family(kind):
         reader.logits(longest, longest == 7)  # RoBERTa has fewer positions than its configuration says
 
 
+def test_tokenizers_of_another_size_than_the_model():
+    model, tokenizer = build_pretrained("gpt2")
+    assert PretrainedReader(model, tokenizer, True).regular_V.sum() == len(tokenizer) - 1
+    model.resize_token_embeddings(len(tokenizer) + 7)  # rounded up, as many models are
+    reader = PretrainedReader(model, tokenizer, True)
+    assert reader.regular_V.sum() == len(tokenizer) - 1 and not reader.regular_V[len(tokenizer) :].any()
+    model.resize_token_embeddings(len(tokenizer))
+    tokenizer.add_special_tokens({"pad_token": "[PAD]"})
+    assert PretrainedReader(model, tokenizer, True).regular_V.sum() == len(tokenizer) - 2
+    tokenizer.model_max_length = 20
+    assert PretrainedReader(model, tokenizer, True).max_length == 20
+
+
+def test_a_causal_model_without_a_beginning():
+    model, tokenizer = build_pretrained("gpt2")
+    tokenizer.bos_token = None
+    reader = PretrainedReader(model, tokenizer, True)
+    assert reader.before == ()
+    ((first, *others),) = chain_rule(reader, [[5, 6, 7]])
+    assert first is None and all(value < 0 for value in others)
+
+
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
 def test_scores_by_brute_force(kind):
     model, tokenizer = build_pretrained(kind)

@@ -117,6 +117,7 @@ def test_sums_and_perplexities():
     assert total([-1.0, None, -2.0]) == -3
     assert perplexity(-3.0, 2) == pytest.approx(math.exp(1.5))
     assert perplexity(-3000.0, 2) == math.inf
+    assert math.isnan(perplexity(math.nan, 2))
 
 
 def test_a_model_without_a_beginning_leaves_the_first_token_unscored():
@@ -168,12 +169,14 @@ def test_windows_show_each_token_as_much_as_they_can(context):
                 for token in range(window.first, window.last):
                     holding = [w for w in cut if w.start <= token < w.end]
 
-                    def shown(w, token=token):
+                    def shown(w, token=token, length=length):
                         before, behind = token - w.start, w.end - 1 - token
-                        return before if context == "past" else min(before, behind)
+                        if context == "past":
+                            return before
+                        # Beyond an edge of the text there is nothing to be seen.
+                        return min(before if w.start else length, behind if w.end < length else length)
 
-                    edge = length - room <= window.start or window.start == 0  # beyond an edge there is nothing to see
-                    assert shown(window) >= max(map(shown, holding)) - 1 or edge
+                    assert shown(window) >= max(map(shown, holding)) - (context == "both")  # halves are rounded
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
@@ -191,6 +194,11 @@ def test_too_long_is_refused_or_scored_in_windows(cls):
         expected += part[window.first - window.start : window.last - window.start]
     assert windowed == pytest.approx(expected, abs=1e-5)
     assert len(windowed) == 150
+
+
+def test_the_end_fits_behind_the_longest_sentence():
+    (scores,) = chain_rule(ObjectiveReader(build(CLM)), [[5] * 62], end=True)
+    assert len(scores) == 63
 
 
 def test_word_l2r_in_windows_keeps_words_apart():
