@@ -5,7 +5,6 @@ B blanks, V vocabulary.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections import defaultdict
@@ -15,15 +14,12 @@ from typing import NamedTuple, TypeVar
 
 import torch
 
-from experiments.methods import refuse_long, score
 from experiments.models import Model
-from experiments.spelling import CHINESE, Spelled
+from experiments.spelling import CHINESE
 from objectives.filling import best_fills, blank_distributions, unmask
-from objectives.scoring import total
 
 K = TypeVar("K", bound=Hashable)
 
-MOST_COMBINATIONS = 1024
 BLANK = "[MASK]"
 # Chinese text has no spaces around its punctuation either.
 UNSPACED = f"{CHINESE}\u3001-\u303f\uff01-\uff60"
@@ -114,92 +110,23 @@ def by_masked(model: Model, text: Text, top: int) -> Fills:
 def by_causal(model: Model, text: Text, width: int) -> Fills:
     """The completions that a beam search finds; a blank's are what they have there."""
     found = best_fills(model.reader, text.template, width)
-    shares = _shares([one.nats for one in found])
+    shares = shares_of([one.nats for one in found])
     whole = [text.by_tokens(dict(enumerate(one.fills)), model, p) for one, p in zip(found, shares, strict=True)]
     if len(text.spaces) == 1:
         return Fills([whole], whole)
     tokens = [one.fills for one in found]
     blanks = [
-        [text.by_tokens({number: token}, model, share) for token, share in _mass(tokens, shares, number)]
+        [text.by_tokens({number: token}, model, share) for token, share in mass_of(tokens, shares, number)]
         for number in range(len(text.spaces))
     ]
     return Fills(blanks, whole)
 
 
-def among(model: Model, text: Text, candidates: Sequence[str]) -> Fills:
-    """Given candidates, each scored as a whole; with several blanks, all their combinations.
-
-    A causal model scores the whole sentence. A masked one scores the tokens of the candidates, all of them masked and
-    then shown from left to right.
-
-    Raises:
-        ValueError: when a candidate has no tokens or is too long, or there are too many combinations.
-    """
-    blanks = len(text.spaces)
-    candidates = list(dict.fromkeys(candidate.strip() for candidate in candidates))
-    if len(candidates) ** blanks > MOST_COMBINATIONS:
-        raise ValueError(
-            f"{len(candidates)} candidates for {blanks} blanks are {len(candidates) ** blanks} combinations, more than "
-            f"{MOST_COMBINATIONS}; give fewer"
-        )
-    combinations = list(itertools.product(candidates, repeat=blanks))
-    spelled, insides = [], []
-    for fills in combinations:
-        one, inside = _spell_around(model, text, fills)
-        spelled.append(one)
-        insides.append(inside)
-    refuse_long(model, spelled, [f"the text with {' and '.join(fills)}" for fills in combinations])
-    ids = [one.ids for one in spelled]
-    if model.reader.causal:
-        nats = [total(scores) for scores in score(model, ids, "chain_rule")]
-    else:
-        # As if all blanks were one word: its later tokens are hidden with each.
-        words = [[-1 if asked else place for place, asked in enumerate(inside)] for inside in insides]
-        nats = [
-            total([value for value, asked in zip(scores, inside, strict=True) if asked])
-            for scores, inside in zip(score(model, ids, "pll_word_l2r", words), insides, strict=True)
-        ]
-    order = sorted(range(len(nats)), key=lambda place: -nats[place])
-    shares = _shares([nats[place] for place in order])
-    ranked = [combinations[place] for place in order]
-    whole = [
-        Fill(fills, _around(text, dict(enumerate(fills))), share, tuple(ids[place]))
-        for fills, share, place in zip(ranked, shares, order, strict=True)
-    ]
-    if blanks == 1:
-        return Fills([whole], whole)
-    each = [
-        [Fill((name,), _around(text, {number: name}), share, None) for name, share in _mass(ranked, shares, number)]
-        for number in range(blanks)
-    ]
-    return Fills(each, whole)
-
-
-def _around(text: Text, fills: Mapping[int, str]) -> str:
-    """The text with words at some blanks, which leave the space in front of them as it is."""
-    return text.filled({number: text.spaces[number] + fill for number, fill in fills.items()})
-
-
-def _spell_around(model: Model, text: Text, fills: Sequence[str]) -> tuple[Spelled, list[bool]]:
-    """The text with words at its blanks, and for each token whether it belongs to one of them."""
-    inside, end = [], 0
-    for space, fill, part in zip(text.spaces, fills, text.parts, strict=False):
-        start = end + len(part) + len(space)
-        end = start + len(fill)
-        inside.append((start, end))
-    one = model.spelling.spell(_around(text, dict(enumerate(fills))))
-    tokens = [[begin < last and first < stop for begin, stop in one.spans] for first, last in inside]
-    for fill, asked in zip(fills, tokens, strict=True):
-        if not any(asked):
-            raise ValueError(f"the candidate {fill!r} has no token that could be scored; give another")
-    return one, [any(column) for column in zip(*tokens, strict=True)]
-
-
-def _shares(nats: list[float]) -> list[float]:
+def shares_of(nats: list[float]) -> list[float]:
     return torch.tensor(nats, dtype=torch.float64).softmax(0).tolist()
 
 
-def _mass(fills: Sequence[Sequence[K]], shares: Sequence[float], number: int) -> list[tuple[K, float]]:
+def mass_of(fills: Sequence[Sequence[K]], shares: Sequence[float], number: int) -> list[tuple[K, float]]:
     """What the completions have at a blank, with the sum of their shares; the largest first."""
     mass: dict[K, float] = defaultdict(float)
     for one, share in zip(fills, shares, strict=True):

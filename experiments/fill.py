@@ -49,7 +49,8 @@ def main(options: argparse.Namespace) -> int:
     width = WIDTH if options.width is None else options.width
     if options.top < 1 or width < 1:
         raise ValueError(f"--top and --width must be at least 1, but are {options.top} and {width}")
-    from experiments.blanks import Text, among, by_causal, by_masked
+    from experiments.blanks import Text, by_causal, by_masked
+    from experiments.candidates import among
     from experiments.models import open_model
 
     model = open_model(options.model)

@@ -83,10 +83,9 @@ class Objective(pl.LightningModule, ABC):
         """Hidden states (B, T, D) of a view of clean `tokens_BT`."""
         return self.encoder(view.inputs_BT, view.attention, self.document_numbers(tokens_BT))
 
-    def read(self, tokens_BT: Tensor, inputs_BT: Tensor | None = None) -> Tensor:
-        """Hidden states (B, T, D) of clean tokens read plainly, or of `inputs_BT` shown in their place."""
-        inputs_BT = tokens_BT if inputs_BT is None else inputs_BT
-        return self.encoder(inputs_BT, self.reading, self.document_numbers(tokens_BT))
+    def read(self, tokens_BT: Tensor) -> Tensor:
+        """Hidden states (B, T, D) of clean tokens read plainly."""
+        return self.encoder(tokens_BT, self.reading, self.document_numbers(tokens_BT))
 
     def document_numbers(self, tokens_BT: Tensor) -> Tensor | None:
         """Which document of its row each clean token belongs to, (B, T); None when all of the row is one.
