@@ -36,6 +36,8 @@ def among(model: Model, text: Text, candidates: Sequence[str]) -> Fills:
         one, inside = _spell_around(model, text, fills)
         spelled.append(one)
         insides.append(inside)
+    if model.reader.causal and not model.reader.before and any(inside[0] for inside in insides):
+        raise ValueError("this model knows no token for the beginning of a text, so that no blank can stand first")
     refuse_long(model, spelled, [f"the text with {' and '.join(fills)}" for fills in combinations])
     ids = [one.ids for one in spelled]
     if model.reader.causal:

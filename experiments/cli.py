@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -36,11 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted,
     141 when the reader of the output is gone."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments and arguments[0] in PRINTING and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # texts do not keep to the terminal's alphabet
     try:
         code = _dispatch(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, MemoryError) as error:
         if isinstance(error, BrokenPipeError) and arguments[0] in PRINTING:  # whoever read it has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 141

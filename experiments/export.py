@@ -33,11 +33,14 @@ def main(options: argparse.Namespace) -> int:
     target = Path(options.directory).resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ValueError(f"{target} exists already; name a folder that does not")
-    _, objective, tokenizer = open_trained(options.model)
+    checkpoint, objective, tokenizer = open_trained(options.model)
+    if not all(bool(value.isfinite().all()) for value in objective.state_dict().values()):
+        raise ValueError(f"{checkpoint} has weights that are not finite: its training has diverged")
     model = to_huggingface(objective)
     transformers.utils.logging.disable_progress_bar()
     target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    unfinished = target.with_name(f".{target.name}.tmp")
+    shutil.rmtree(unfinished, ignore_errors=True)  # what a kill left
     try:
         model.save_pretrained(unfinished)
         pretrained_tokenizer(tokenizer, objective.encoder.config.max_length).save_pretrained(unfinished)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
 
 from experiments.tables import Table, add_format
 
 SWEEPS = 10
+MOST_SAMPLES = 1_000_000
 NO_JOINT = (
     "MLM defines no joint distribution: what these samples are samples of depends on the procedure ({method}), and "
     "they have no probability"
@@ -45,10 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Exit code 0. Raises ValueError on bad input, before anything is printed."""
-    if options.samples < 1:
-        raise ValueError(f"--samples must be at least 1, but is {options.samples}")
+    if not 1 <= options.samples <= MOST_SAMPLES or options.length < 1:
+        raise ValueError(
+            f"--samples must be from 1 to {MOST_SAMPLES} and --length at least 1, but they are {options.samples} and "
+            f"{options.length}"
+        )
+    from tqdm import tqdm
+
     from experiments.models import open_model
-    from objectives.generation import Sampling, gibbs, left_to_right, unmasking
+    from objectives.generation import Sampling, gibbs, left_to_right, samples_at_once, unmasking
 
     sampling = Sampling(options.temperature, options.top_p, options.seed)
     model = open_model(options.model)
@@ -59,16 +68,21 @@ def main(options: argparse.Namespace) -> int:
         raise ValueError(f"{model.path} cannot write by {method}; use {fitting}")
     if options.sweeps is not None and method != "gibbs":
         raise ValueError(f"--sweeps goes with --method gibbs, not with {method}; leave it out")
-    if method == "left_to_right":
-        written = left_to_right(reader, prompt, options.samples, options.length, sampling)
-    elif method == "unmasking":
-        written = unmasking(reader, prompt, options.samples, options.length, sampling)
-    else:
-        sweeps = SWEEPS if options.sweeps is None else options.sweeps
-        written = gibbs(reader, prompt, options.samples, options.length, sampling, sweeps)
-    table = Table(options.format)
-    if not reader.causal:
-        table.note(NO_JOINT.format(method=method))
-    for number, tokens in enumerate(written, start=1):
-        table.write({"sample": number, "tokens": len(tokens), "text": model.spelling.read([*prompt, *tokens])})
+    sweeps = SWEEPS if options.sweeps is None else options.sweeps
+    write: Callable[..., list[list[int]]] = {
+        "left_to_right": left_to_right,
+        "unmasking": unmasking,
+        "gibbs": partial(gibbs, sweeps=sweeps),
+    }[method]
+    table, at_once = Table(options.format), samples_at_once(reader, options.length)
+    with tqdm(total=options.samples, unit="text", file=sys.stderr, disable=options.samples <= at_once) as bar:
+        for start in range(0, options.samples, at_once):
+            numbers = range(start, min(start + at_once, options.samples))
+            written = write(reader, prompt, numbers, options.length, sampling)
+            if start == 0 and not reader.causal:
+                table.note(NO_JOINT.format(method=method))
+            for number, tokens in zip(numbers, written, strict=True):
+                text = model.spelling.read([*prompt, *tokens])
+                table.write({"sample": number + 1, "tokens": len(tokens), "text": text})
+            bar.update(len(numbers))
     return 0

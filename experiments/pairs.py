@@ -17,6 +17,7 @@ from experiments.tables import Table, add_format
 if TYPE_CHECKING:
     from experiments.minimal_pairs import Share
     from experiments.models import Model
+    from experiments.spelling import Spelled
 
 GROUP_KEYS = ("linguistics_term", "UID")
 """Keys of BLiMP by which results are grouped when none are named."""
@@ -43,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="runs, checkpoints, Hugging Face folders or hf:NAME; compared with the first",
     )
-    parser.add_argument("file", metavar="FILE.jsonl", help="an object a line with sentence_good and sentence_bad")
+    parser.add_argument(
+        "file", metavar="FILE.jsonl", help="an object a line with sentence_good and sentence_bad; behind the models"
+    )
     parser.add_argument(
         "--by",
         action="append",
@@ -64,9 +67,11 @@ def main(options: argparse.Namespace) -> int:
 
     models = [open_model(path) for path in options.models]
     methods = _methods(models, options.method)
+    lines = [f"{options.file} line {line}" for line in range(1, len(pairs) + 1)]
+    spelled = [_spell(name, model, pairs, lines) for name, model in zip(names, models, strict=True)]
     verdicts = [
-        _judge(name, model, method, pairs, options.file)
-        for name, model, method in zip(names, models, methods, strict=True)
+        _judge(name, model, method, sentences)
+        for name, model, method, sentences in zip(names, models, methods, spelled, strict=True)
     ]
     table = Table(options.format)
     for record in records(verdicts, groups):
@@ -82,10 +87,10 @@ def read_pairs(file: str, by: Sequence[str] | None) -> tuple[list[tuple[str, str
     """
     pairs: list[tuple[str, str]] = []
     groups: Groups = defaultdict(list)
-    for line, text in enumerate(read_lines(file), start=1):
-        record = read_object(text, file, line)
-        if by is None:
-            by = [key for key in GROUP_KEYS if key in record]
+    records = [read_object(text, file, line) for line, text in enumerate(read_lines(file), start=1)]
+    if by is None:
+        by = [key for key in GROUP_KEYS if any(key in record for record in records)]
+    for line, record in enumerate(records, start=1):
         for key in dict.fromkeys(by):
             if key not in record:
                 raise ValueError(f'{file} line {line} has no "{key}" to group by; its keys are {", ".join(record)}')
@@ -163,27 +168,35 @@ def _methods(models: Sequence[Model], asked: str | None) -> list[str]:
     return methods
 
 
-def _judge(name: str, model: Model, method: str, pairs: Sequence[tuple[str, str]], file: str) -> Verdicts:
+def _spell(
+    name: str, model: Model, pairs: Sequence[tuple[str, str]], lines: Sequence[str]
+) -> list[tuple[Spelled, Spelled]]:
+    """The pairs in tokens; all are checked before any is scored."""
+    spelled = []
+    for pair, line in zip(pairs, lines, strict=True):
+        good, bad = (model.spelling.spell(text) for text in pair)
+        refuse_long(model, [good, bad], [f"for {name}, {line}"] * 2)
+        least = 1 if model.reader.before else 2  # without a beginning, the first token has no score
+        if min(len(good.ids), len(bad.ids)) < least:
+            raise ValueError(f"{line} has a sentence without a token that {name} can score; leave it out")
+        spelled.append((good, bad))
+    return spelled
+
+
+def _judge(name: str, model: Model, method: str, pairs: Sequence[tuple[Spelled, Spelled]]) -> Verdicts:
     from tqdm import tqdm
 
     from experiments.minimal_pairs import outcome
     from objectives.scoring import total
 
-    lines = [f"{file} line {line}" for line in range(1, len(pairs) + 1)]
-    spelled = [[model.spelling.spell(text) for text in pair] for pair in pairs]
-    for place in range(2):
-        refuse_long(model, [pair[place] for pair in spelled], lines)
     outcomes: list[float] = []
-    tokens = [sum(len(one.ids) for one in pair) for pair in spelled]
+    tokens = [len(good.ids) + len(bad.ids) for good, bad in pairs]
     with tqdm(total=sum(tokens), unit="token", desc=f"{name} by {method}", file=sys.stderr) as bar:
         for start in range(0, len(pairs), PAIRS_AT_ONCE):
             stop = start + PAIRS_AT_ONCE
-            flat = [one for pair in spelled[start:stop] for one in pair]
+            flat = [one for pair in pairs[start:stop] for one in pair]
             ids, words = [one.ids for one in flat], [one.words for one in flat]
             scored = iter(score(model, ids, method, words, progress=bar.update))
-            for line, good, bad in zip(lines[start:stop], scored, scored, strict=True):
-                if all(value is None for value in good) or all(value is None for value in bad):
-                    raise ValueError(f"{line} has a sentence without a token that {name} can score; leave it out")
-                outcomes.append(outcome(total(good), total(bad)))
+            outcomes += [outcome(total(good), total(bad)) for good, bad in zip(scored, scored, strict=True)]
             bar.update(sum(tokens[:stop]) - bar.n)  # repeated sentences came free
-    return Verdicts(name, outcomes, [len(good.ids) == len(bad.ids) for good, bad in spelled])
+    return Verdicts(name, outcomes, [len(good.ids) == len(bad.ids) for good, bad in pairs])

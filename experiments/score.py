@@ -65,6 +65,9 @@ def main(options: argparse.Namespace) -> int:
                 table.write({**record, "text": text})
                 sums.append(nats)
                 tokens, words = tokens + count, words + record["words"]
+    unknown = sum(model.spelling.unknown(one.ids) for one in spelled)
+    if unknown:
+        print(f"{unknown} of the tokens stand for what the model's tokenizer cannot spell", file=sys.stderr)
     corpus = perplexity(total(sums), tokens)
     shown = "undefined" if corpus is None else f"{corpus:.6g}"
     print(

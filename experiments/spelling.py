@@ -46,8 +46,14 @@ class Spelling:
         """A text in tokens, without special tokens around it.
 
         Words are those of `words_of`, or what the tokenizer splits them into at first, such as a full stop.
+
+        Raises:
+            ValueError: when the tokenizer cannot spell the text.
         """
-        encoding = self._backend.encode(text, add_special_tokens=False)
+        try:
+            encoding = self._backend.encode(text, add_special_tokens=False)
+        except Exception as error:  # tokenizers raises bare Exception, and TypeError for half a character
+            raise ValueError(f"the tokenizer cannot spell {text[:40]!r}: {error}") from error
         ids, spans = list(encoding.ids), list(encoding.offsets)
         for place, number in enumerate(ids):
             if number in self._forged:
@@ -58,6 +64,10 @@ class Spelling:
         if self._backend.pre_tokenizer is not None:
             words = _numbered(zip(encoding.word_ids, words, strict=True))
         return Spelled(ids, spans, words)
+
+    def unknown(self, ids: Iterable[int]) -> int:
+        """How many tokens stand for what the tokenizer cannot spell."""
+        return sum(number == self._unknown for number in ids)
 
     def name(self, token: int) -> str:
         """The token as it stands in the vocabulary."""

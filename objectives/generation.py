@@ -17,8 +17,8 @@ from torch import Tensor
 from objectives.randomness import Key, uniform
 from objectives.reader import Reader, answering
 
-LOGITS_AT_ONCE = 2**24
-"""Masks times vocabulary of one forward pass."""
+LOGITS_AT_ONCE = 2**22
+"""Asked positions times vocabulary of one forward pass."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Sampling:
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"the seed must be from 0 to 2**63 - 1, but is {self.seed}")
 
-    def draws(self, samples: int, purpose: str, length: int, device: torch.device) -> Tensor:
+    def draws(self, samples: Sequence[int], purpose: str, length: int, device: torch.device) -> Tensor:
         """Numbers in [0, 1), (N, length) float64."""
-        index_N = torch.arange(samples, device=device)
+        index_N = torch.tensor(list(samples), device=device)
         return uniform(Key(self.seed, torch.zeros_like(index_N), index_N), purpose, length)
 
     def choose(self, logits_NV: Tensor, allowed_V: Tensor, draws_N: Tensor) -> tuple[Tensor, Tensor]:
@@ -72,15 +72,21 @@ class Sampling:
         return chosen_N, nats_NV.gather(1, chosen_N[:, None])[:, 0]
 
 
+def samples_at_once(reader: Reader, length: int) -> int:
+    """How many samples fit into one call without need of much memory."""
+    questions = 1 if reader.causal else length
+    return max(1, LOGITS_AT_ONCE // (questions * reader.vocabulary_size))
+
+
 def left_to_right(
-    reader: Reader, prompt: Sequence[int], samples: int, length: int, sampling: Sampling
+    reader: Reader, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling
 ) -> list[list[int]]:
     """Continuations of a prompt, token by token from p(x_t | x_<t), each until its end token or `length` tokens.
 
     Args:
         reader: a causal model.
         prompt: ids without special tokens.
-        samples: number of continuations, N.
+        samples: numbers of the samples to write, N of them; a sample's draws go by its number.
         length: most tokens to write, L.
 
     Raises:
@@ -96,11 +102,11 @@ def left_to_right(
     if reader.end is not None:
         allowed_V[reader.end] = True
     draws_NL = sampling.draws(samples, "left to right", length, reader.device)
-    written: list[list[int]] = [[] for _ in range(samples)]
-    open_rows = set(range(samples))
+    written: list[list[int]] = [[] for _ in samples]
+    open_rows = set(range(len(samples)))
     with answering(reader.module):
         following = reader.continuation()
-        tokens_NT = torch.tensor(row, device=reader.device).repeat(samples, 1)
+        tokens_NT = torch.tensor(row, device=reader.device).repeat(len(samples), 1)
         for step in range(length):
             chosen_N, _ = sampling.choose(following(tokens_NT), allowed_V, draws_NL[:, step])
             for index, token in enumerate(chosen_N.tolist()):
@@ -114,34 +120,33 @@ def left_to_right(
     return written
 
 
-def unmasking(reader: Reader, prompt: Sequence[int], samples: int, length: int, sampling: Sampling) -> list[list[int]]:
+def unmasking(
+    reader: Reader, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling
+) -> list[list[int]]:
     """`length` masks behind a prompt, filled one a step: the drawn token in which the model is most confident stays.
 
     After Ghazvininejad et al. 2019 (Mask-Predict) with one token a step and no second thoughts. Arguments and errors as
     of `left_to_right`, for a model that reads both ways.
     """
-    rows_NT, places_L, _ = _masked_rows(reader, prompt, samples, length)
-    at_once = max(1, LOGITS_AT_ONCE // (length * reader.vocabulary_size))
-    parts = zip(rows_NT.split(at_once), torch.arange(samples, device=reader.device).split(at_once), strict=True)
+    rows_NT, places_L, _ = _masked_rows(reader, prompt, len(samples), length)
+    open_NT = torch.zeros_like(rows_NT, dtype=torch.bool)
+    open_NT[:, places_L] = True
     with answering(reader.module):
-        for part_NT, samples_N in parts:
-            open_NT = torch.zeros_like(part_NT, dtype=torch.bool)
-            open_NT[:, places_L] = True
-            for step in range(length):
-                draws_NL = sampling.draws(samples, f"unmasking {step}", length, reader.device)[samples_N]
-                logits = reader.logits(part_NT, open_NT)
-                tokens, nats = sampling.choose(logits, reader.regular_V, draws_NL[open_NT[:, places_L]])
-                # Every row has as many open places, here in the order of reading.
-                best_N1 = nats.view(len(part_NT), -1).argmax(1, keepdim=True)
-                places_NO = open_NT.nonzero()[:, 1].view(len(part_NT), -1)
-                place_N1 = places_NO.gather(1, best_N1)
-                part_NT.scatter_(1, place_N1, tokens.view_as(places_NO).gather(1, best_N1))
-                open_NT.scatter_(1, place_N1, False)
+        for step in range(length):
+            draws_NL = sampling.draws(samples, f"unmasking {step}", length, reader.device)
+            logits = reader.logits(rows_NT, open_NT)
+            tokens, nats = sampling.choose(logits, reader.regular_V, draws_NL[open_NT[:, places_L]])
+            # Every row has as many open places, here in the order of reading.
+            places_NO = open_NT.nonzero()[:, 1].view(len(rows_NT), -1)
+            best_N1 = nats.view_as(places_NO).argmax(1, keepdim=True)
+            place_N1 = places_NO.gather(1, best_N1)
+            rows_NT.scatter_(1, place_N1, tokens.view_as(places_NO).gather(1, best_N1))
+            open_NT.scatter_(1, place_N1, False)
     return rows_NT[:, places_L].tolist()
 
 
 def gibbs(
-    reader: Reader, prompt: Sequence[int], samples: int, length: int, sampling: Sampling, sweeps: int = 10
+    reader: Reader, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling, sweeps: int = 10
 ) -> list[list[int]]:
     """Masks behind a prompt, each in turn masked again and drawn anew from its conditional, `sweeps` times over.
 
@@ -150,7 +155,7 @@ def gibbs(
     """
     if sweeps < 1:
         raise ValueError(f"sweeps must be at least 1, but is {sweeps}")
-    rows_NT, places_L, mask = _masked_rows(reader, prompt, samples, length)
+    rows_NT, places_L, mask = _masked_rows(reader, prompt, len(samples), length)
     with answering(reader.module):
         for sweep in range(sweeps):
             order_NL = sampling.draws(samples, f"order {sweep}", length, reader.device).argsort(1)

@@ -23,6 +23,9 @@ class PretrainedReader(Reader):
         model: the Hugging Face model.
         tokenizer: its tokenizer.
         causal: whether it is a causal model.
+
+    Raises:
+        ValueError: when a special token of the tokenizer is not in the model's vocabulary.
     """
 
     def __init__(self, model: Any, tokenizer: Any, causal: bool) -> None:
@@ -33,6 +36,11 @@ class PretrainedReader(Reader):
         self.mask = None if causal else tokenizer.mask_token_id
         self.end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
         self.vocabulary_size = model.config.vocab_size
+        needed = (*self.before, *self.after, *(i for i in (self.mask, self.end) if i is not None))
+        if max(needed, default=0) >= self.vocabulary_size:
+            raise ValueError(
+                "a special token of the tokenizer is not in the model's vocabulary: they do not belong together"
+            )
         # An embedding may be larger than its tokenizer; the surplus stands for no text. It may be smaller too, where
         # somebody added a special token that the model has never seen.
         surplus = range(len(tokenizer), self.vocabulary_size)

@@ -82,13 +82,12 @@ def load(path: str | Path) -> Objective:
         cls = import_object(checkpoint["objective"]["class_path"])
         if not (isinstance(cls, type) and issubclass(cls, Objective)):  # a checkpoint must not have anything called
             raise ValueError(f"{checkpoint['objective']['class_path']} is no objective")
-        arguments = build_arguments(cls, checkpoint["objective"]["arguments"])
+        objective: Objective = cls(**build_arguments(cls, checkpoint["objective"]["arguments"]))
+        objective.load_state_dict(checkpoint["state_dict"])
     except FileNotFoundError:
         raise ValueError(f"no checkpoint at {path}") from None
     except Exception as error:
         raise ValueError(f"{path} is no checkpoint of an objective, or is damaged ({error})") from error
-    objective: Objective = cls(**arguments)
-    objective.load_state_dict(checkpoint["state_dict"])
     return objective.eval()
 
 

@@ -53,6 +53,16 @@ def test_texts_go_on_from_the_prompt(arm, options, runs, capsys):
     assert len({row["text"] for row in written(capsys)}) == 1 or "gibbs" in options
 
 
+def test_many_texts_are_written_in_parts(runs, capsys, monkeypatch):
+    for arm in ("CLM", "MLM"):
+        generate(runs[arm], "-n", 5, "--length", 4, "--format", "jsonl")
+        together = written(capsys)
+        monkeypatch.setattr("objectives.generation.LOGITS_AT_ONCE", 2 * 4 * 300)
+        generate(runs[arm], "-n", 5, "--length", 4, "--format", "jsonl")
+        assert written(capsys) == together
+        monkeypatch.undo()
+
+
 def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
     assert generate(runs["MLM"], "--length", 3) == 0
     first, header, _ = capsys.readouterr().out.splitlines()
@@ -80,8 +90,9 @@ def test_stock_models_write_too(kind, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arm", "options", "message"),
     [
-        ("CLM", ("--samples", 0), "--samples must be at least 1"),
-        ("CLM", ("--length", 0), "must be at least 1"),
+        ("CLM", ("--samples", 0), "--samples must be from 1 to 1000000"),
+        ("CLM", ("--length", 0), "--length at least 1"),
+        ("CLM", ("--samples", 10**20), "--samples must be from 1 to 1000000"),
         ("CLM", ("--length", 100), "room for 46"),
         ("MLM", ("--temperature", -1), "temperature must be 0 or from"),
         ("MLM", ("--temperature", "nan"), "temperature must be 0 or from"),
@@ -138,9 +149,16 @@ def test_nothing_is_overwritten_and_nothing_left_behind(runs, tmp_path, capsys, 
     assert open_model(str(tmp_path / "empty")).mask_names == ("[MASK]",)
     assert main(["export", str(tmp_path / "missing"), str(tmp_path / "never")]) == 2
 
+    assert main(["export", str(runs["diverged"]), str(tmp_path / "never")]) == 2
+    assert "not finite" in capsys.readouterr().err
+    (tmp_path / ".empty2.tmp").mkdir()  # a kill left it
+    assert main(["export", str(runs["MLM"]), str(tmp_path / "empty2")]) == 0
+    assert main(["export", str(tmp_path / "empty2"), str(tmp_path / "never")]) == 2
+    assert "is a Hugging Face folder; name a run" in capsys.readouterr().err
+
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("experiments.export.pretrained_tokenizer", interrupted)
     assert main(["export", str(runs["MLM"]), str(tmp_path / "never")]) == 130
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "full"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "empty2", "full"]

@@ -6,9 +6,12 @@ import pytest
 import torch
 import transformers
 
+from experiments import store
 from experiments.cli import main
 from experiments.methods import method_of, score
-from experiments.models import _is_causal, open_model
+from experiments.models import open_model
+from experiments.stock import is_causal
+from experiments.tokenizer import Tokenizer
 from objectives import CLM, MLM, load
 from objectives.scoring import total
 from tests.pretrained import CAUSAL, MASKED, build
@@ -55,7 +58,7 @@ def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint is used where its run wrote it"):
         open_model(str(run))
     make_run(tmp_path / "chinese", MLM, "character").joinpath("tokenizer.json").rename(run / "tokenizer.json")
-    with pytest.raises(ValueError, match="they do not belong together"):
+    with pytest.raises(ValueError, match="is not the tokenizer that the model"):
         open_model(str(run))
     damaged = bytearray(snapshot.read_bytes())
     damaged[-100] ^= 1
@@ -101,7 +104,7 @@ def test_a_folder_without_the_head_of_a_language_model_is_refused(tmp_path):
         open_model(str(tmp_path / "headless"))
     config = json.loads((tmp_path / "headless" / "config.json").read_text())
     (tmp_path / "headless" / "config.json").write_text(json.dumps({**config, "architectures": ["BertForMaskedLM"]}))
-    with pytest.raises(ValueError, match="not complete: cls"):  # transformers would draw the head at random
+    with pytest.raises(ValueError, match="are missing, such as cls"):  # transformers would draw the head at random
         open_model(str(tmp_path / "headless"))
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "config.json").write_text("{}")
@@ -132,12 +135,108 @@ def test_a_name_of_the_hub_is_one_that_transformers_knows(tmp_path):
 def test_a_kind_that_is_both_masked_and_causal_is_refused():
     config = transformers.PretrainedConfig(architectures=["XLMWithLMHeadModel"])
     with pytest.raises(ValueError, match="neither a masked nor a causal"):
-        _is_causal("somewhere", config)
+        is_causal(config)
 
 
 def test_a_checkpoint_is_found_from_its_own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(make_run(tmp_path / "run", MLM) / "snapshots")
     assert open_model("tokens-000000001000.ckpt").path.parent.parent == tmp_path / "run"
+
+
+def test_a_run_that_is_not_whole_is_refused(tmp_path, capsys):
+    """A finished run without its last snapshot must not become an older model in silence."""
+    run = make_run(tmp_path / "run", MLM)
+    store.write_json(run / store.STATUS, {"tokens": 2000})
+    open_model(str(run))  # still in training, or killed
+    (run / store.DONE).touch()
+    with pytest.raises(ValueError, match="is not whole"):
+        open_model(str(run))
+    store.write_json(run / store.STATUS, {"tokens": 1000})
+    open_model(str(run))
+
+
+def test_the_tokenizer_of_another_run_is_refused(tmp_path):
+    run = make_run(tmp_path / "run", MLM)
+    tokenizer = Tokenizer.load(run / "tokenizer.json")
+    store.write_json(run / store.PAIRING, {"tokenizer": tokenizer.fingerprint})
+    open_model(str(run))
+    other = Tokenizer.train("bpe", 300, ["another text, of the same size"] * 20)
+    other.save(run / "tokenizer.json")
+    with pytest.raises(ValueError, match="is not the tokenizer that the model"):
+        open_model(str(run))
+
+
+@pytest.fixture
+def stock(tmp_path):
+    """A folder of a kind of stock model, after something was done to it."""
+
+    def save(kind, change=lambda model, tokenizer: None):
+        model, tokenizer = build(kind)
+        change(model, tokenizer)
+        model.save_pretrained(tmp_path)
+        tokenizer.save_pretrained(tmp_path)
+        return tmp_path
+
+    return save
+
+
+def test_a_folder_without_its_tokenizer_is_refused(stock):
+    for kind in ("bert", "gpt2"):
+        folder = stock(kind)
+        (folder / "tokenizer.json").unlink()
+        with pytest.raises(ValueError, match=r"tokenizer.json|cannot read the model"):
+            open_model(str(folder))
+
+
+def test_damaged_weights_are_refused(stock):
+    weights = stock("bert") / "model.safetensors"
+    for damaged in (weights.read_bytes()[:500], b"", b"version https://git-lfs.github.com/spec/v1"):
+        weights.write_bytes(damaged)
+        with pytest.raises(ValueError, match="cannot read the model in"):
+            open_model(str(weights.parent))
+
+
+def test_weights_that_do_not_fit_the_configuration_are_refused(stock):
+    folder = stock("bert")
+    config = json.loads((folder / "config.json").read_text())
+    for change, message in (({"num_hidden_layers": 1}, "have no place"), ({"intermediate_size": 32}, "another shape")):
+        (folder / "config.json").write_text(json.dumps({**config, **change}))
+        with pytest.raises(ValueError, match=message):
+            open_model(str(folder))
+
+
+def test_a_causal_model_that_sees_ahead_is_refused(tmp_path):
+    _, tokenizer = build("bert")
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    for decoder in (True, False):
+        config = transformers.BertConfig(vocab_size=len(tokenizer), is_decoder=decoder, initializer_range=0.5, **sizes)
+        transformers.BertLMHeadModel(config).save_pretrained(tmp_path)
+        tokenizer.save_pretrained(tmp_path)
+        if decoder:
+            assert open_model(str(tmp_path)).reader.causal
+            continue
+        with pytest.raises(ValueError, match="sees what comes next"):
+            open_model(str(tmp_path))
+
+
+def test_tokens_that_a_model_has_never_seen(stock, capsys):
+    folder = stock("bert", lambda model, tokenizer: tokenizer.add_tokens(["zebra"]))
+    model = open_model(str(folder))
+    assert model.spelling.unknown(model.spelling.spell("the zebra").ids) == 1
+    folder = stock("gpt2", lambda model, tokenizer: tokenizer.add_special_tokens({"bos_token": "<begin>"}))
+    with pytest.raises(ValueError, match="they do not belong together"):
+        open_model(str(folder))
+
+
+def test_code_in_a_folder_does_not_run(stock, monkeypatch):
+    folder = stock("bert")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "x.Mine", "AutoModelForMaskedLM": "x.Mine"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "x.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(ValueError, match="cannot read the model in"):
+        open_model(str(folder))
 
 
 def test_a_bert_with_both_heads_is_a_masked_model(tmp_path):

@@ -150,6 +150,7 @@ def test_grouping_by_a_key(runs, file, capsys):
         ('{"sentence_good": "a", ', (), "line 2 is not valid JSON"),
         ('{"sentence_good": "a"}', (), 'line 2 has no text under the key "sentence_bad"'),
         ('{"sentence_good": "a", "sentence_bad": "b"}', ("--by", "UID"), 'line 1 has no "UID" to group by'),
+        ('{"sentence_good": "a", "sentence_bad": "b", "UID": "x"}', (), 'line 1 has no "UID" to group by'),
         ('{"sentence_good": "", "sentence_bad": "b"}', (), "line 2 has a sentence without a token"),
         ('{"sentence_good": "b", "sentence_bad": ""}', (), "line 2 has a sentence without a token"),
         ('{"sentence_good": "a", "sentence_bad": "' + "river " * 60 + '"}', (), "line 2 has"),

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -153,6 +154,23 @@ def test_standard_input(runs, capsys, monkeypatch):
     assert [row["text"] for row in records(capsys)] == ["the cat", "river"]
 
 
+def test_what_cannot_be_spelled_is_counted(runs, tmp_path, capsys):
+    (tmp_path / "lines.txt").write_text("我今天ζζ\n")
+    assert score(runs["Chinese"], tmp_path / "lines.txt") == 0
+    assert "2 of the tokens stand for what the model's tokenizer cannot spell" in capsys.readouterr().err
+    (tmp_path / "lines.txt").write_text("我今天\n")
+    assert score(runs["Chinese"], tmp_path / "lines.txt") == 0
+    assert "cannot spell" not in capsys.readouterr().err
+
+
+def test_output_is_utf8_whatever_the_terminal_says(runs, tmp_path):
+    (tmp_path / "lines.txt").write_text("naïve 猫\n")
+    command = [sys.executable, "-m", "experiments.cli", "score", str(runs["MLM"]), str(tmp_path / "lines.txt")]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, env=environment)
+    assert done.returncode == 0 and "naïve 猫" in done.stdout.decode()
+
+
 def test_an_empty_file_has_no_scores(runs, tmp_path, capsys):
     (tmp_path / "empty.txt").write_text("")
     assert score(runs["MLM"], tmp_path / "empty.txt") == 0
@@ -174,6 +192,9 @@ def test_json_lines(runs, tmp_path, capsys):
         ('{"text": "a"}\n[1]\n', "line 2 is not a JSON object"),
         ('{"text": "a"}\n{"txt": "b"}\n', 'line 2 has no text under the key "text"; its keys are txt'),
         ('{"text": 3}\n', "line 1 has no text"),
+        ('{"text": "a", "text": "b"}\n', "line 1 is not valid JSON (a key stands there twice)"),
+        ('{"text": "a \\ud83d"}\n', "line 1 has half a character"),
+        ("[" * 100_000 + "\n", "line 1 is not valid JSON"),
     ):
         path.write_text(bad)
         assert score(runs["MLM"], path, "--field", "text") == 2
