@@ -69,16 +69,16 @@ def main(options: argparse.Namespace) -> int:
     if options.sweeps is not None and method != "gibbs":
         raise ValueError(f"--sweeps goes with --method gibbs, not with {method}; leave it out")
     sweeps = SWEEPS if options.sweeps is None else options.sweeps
-    write: Callable[..., list[list[int]]] = {
+    ways: dict[str, Callable[..., list[list[int]]]] = {
         "left_to_right": left_to_right,
         "unmasking": unmasking,
         "gibbs": partial(gibbs, sweeps=sweeps),
-    }[method]
+    }
     table, at_once = Table(options.format), samples_at_once(reader, options.length)
     with tqdm(total=options.samples, unit="text", file=sys.stderr, disable=options.samples <= at_once) as bar:
         for start in range(0, options.samples, at_once):
             numbers = range(start, min(start + at_once, options.samples))
-            written = write(reader, prompt, numbers, options.length, sampling)
+            written = ways[method](reader, prompt, numbers, options.length, sampling)
             if start == 0 and not reader.causal:
                 table.note(NO_JOINT.format(method=method))
             for number, tokens in zip(numbers, written, strict=True):
