@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "For a masked model: the distribution at each blank, and all blanks filled one by one, most confident first. "
         "For a causal model, which cannot look right: candidates ranked by the chain rule of the whole sentence. "
         "Column sentence_nats is the chain rule or the pseudo-log-likelihood of the completed sentence, with the fill "
-        "as a token of its own. Spaces between Chinese characters, which their texts do not have, are left out."
+        "as a token of its own; NA while another blank is open. Spaces between Chinese characters, which their texts "
+        "do not have, are left out."
     )
     parser.add_argument("model", metavar="MODEL", help="a run, a checkpoint of one, a Hugging Face folder, or hf:NAME")
     parser.add_argument("text", metavar="TEXT", help="a sentence with [MASK] for each blank, one token wide")

@@ -38,6 +38,12 @@ class Verdicts:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "accuracy: share of pairs whose good sentence scores higher, a tie being a half, with Wilson's 95 % interval. "
+        "share: pairs whose sentences have equally many tokens. difference: of a model's accuracy from the first one's "
+        "pair by pair, with Student's 95 % interval. NA: a mean over groups, or differences that are all equal, have "
+        "no interval."
+    )
     parser.add_argument(
         "models",
         metavar="MODEL",

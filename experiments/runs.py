@@ -19,7 +19,7 @@ def main(options: argparse.Namespace) -> int:
     if not cells:
         raise ValueError(f"{directory} holds no runs; give the directory of a grid, such as results/quickstart")
     for cell in cells:
-        print(f"{cell['directory']}\t{describe(store.run_state(directory / cell['directory']))}")
+        print(f"{directory / cell['directory']}\t{describe(store.run_state(directory / cell['directory']))}")
     return 0
 
 

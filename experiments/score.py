@@ -15,6 +15,11 @@ LINES_AT_ONCE = 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "sum is in nats (natural logarithms) over the line's tokens, special ones left out; words are what stands "
+        "between white space, a Chinese character being one by itself; mean is sum / tokens, and perplexity exp(-mean) "
+        "or, for a masked model, the pseudo-perplexity. Totals come at the end, on standard error."
+    )
     parser.add_argument("model", metavar="MODEL", help="a run, a checkpoint of one, a Hugging Face folder, or hf:NAME")
     parser.add_argument("file", metavar="FILE", help="text, one sentence a line; or JSON lines; - reads standard input")
     parser.add_argument("--field", help="FILE has JSON lines, and this is the key of the text")

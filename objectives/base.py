@@ -77,7 +77,10 @@ class Objective(pl.LightningModule, ABC):
 
     @abstractmethod
     def score(self, sentences: Sequence[Sequence[int]]) -> list[Scores]:
-        """How probable sentences are to this model: nats of each token, by the objective's own kind of score."""
+        """How probable sentences are to this model: nats of each token, by the objective's own kind of score.
+
+        Sentences are ids without special tokens; ValueError when one is not, or is too long.
+        """
 
     def encode(self, view: View, tokens_BT: Tensor) -> Tensor:
         """Hidden states (B, T, D) of a view of clean `tokens_BT`."""

@@ -77,6 +77,9 @@ def load(path: str | Path) -> Objective:
     """
     from objectives.base import Objective  # which imports this file
 
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a directory; name a file, such as one of a run's snapshots/")
+
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
         cls = import_object(checkpoint["objective"]["class_path"])

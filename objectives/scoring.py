@@ -78,10 +78,9 @@ def chain_rule(
         return min(TOKENS_PER_BATCH // (begins + length), LOGITS_PER_BATCH // (length * reader.vocabulary_size))
 
     whole = [(*sentence, *closing) for sentence in sentences]
-    room = reader.room + len(closing)
-    if not window:
-        _refuse_long(whole, room)
-    return _each_once(reader, whole, room, "past", at_once, score_batch, progress)
+    room = reader.room
+    _refuse(reader, sentences, room if not window else None)
+    return _each_once(reader, whole, room + len(closing), "past", at_once, score_batch, progress)
 
 
 def pseudo_log_likelihood(
@@ -135,8 +134,7 @@ def pseudo_log_likelihood(
         tuple(zip(sentence, words[index] if words is not None else range(len(sentence)), strict=True))
         for index, sentence in enumerate(sentences)
     ]
-    if not window:
-        _refuse_long(numbered, reader.room)
+    _refuse(reader, sentences, reader.room if not window else None)
     return _each_once(reader, numbered, reader.room, "both", at_once, score_batch, progress, alike=True)
 
 
@@ -189,9 +187,12 @@ def _each_once(
     ]
 
 
-def _refuse_long(sentences: Sequence[tuple[Any, ...]], room: int) -> None:
+def _refuse(reader: Reader, sentences: Sequence[Sequence[int]], room: int | None) -> None:
+    begins = len(reader.before)
     for number, sentence in enumerate(sentences, start=1):
-        if len(sentence) > room:
+        if begins and tuple(sentence[:begins]) == reader.before:
+            raise ValueError(f"sentence {number} begins with a special token; give ids without special tokens")
+        if room is not None and len(sentence) > room:
             raise ValueError(
                 f"sentence {number} has {len(sentence)} tokens, but the model has room for {room} beside special "
                 f"tokens; shorten it, or ask for windows"

@@ -86,6 +86,7 @@ def test_the_runs_it_names_are_those_of_its_commands(tmp_path):
 def test_commands_with_trained_models(tmp_path, monkeypatch, capsys):
     """Run for real and in order, on runs of random weights in the place of those they name."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
     for line in LINES:
         if line.startswith("printf "):
             subprocess.run(["bash", "-c", line], check=True)
@@ -95,6 +96,9 @@ def test_commands_with_trained_models(tmp_path, monkeypatch, capsys):
         if command[1] in TRAINED:
             assert main(list(command[1:])) == 0, (command, capsys.readouterr().err)
             assert capsys.readouterr().out
+    (program,) = re.findall(r"^```python\n(.*?)^```", README, flags=re.S | re.M)
+    exec(program, {})
+    assert float(capsys.readouterr().out) < 0
 
 
 def test_figures_and_links_are_there():

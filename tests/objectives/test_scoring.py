@@ -208,3 +208,9 @@ def test_word_l2r_in_windows_keeps_words_apart():
     apart = pseudo_log_likelihood(reader, [sentence], words=[range(100)], window=True)
     assert apart == alone
     assert pseudo_log_likelihood(reader, [sentence], words=[[t // 3 for t in range(100)]], window=True) != alone
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_sentences_with_their_special_tokens_are_refused(cls):
+    with pytest.raises(ValueError, match="sentence 2 begins with a special token"):
+        build(cls).score([[5, 6], [VOCABULARY.cls, 5, 6, VOCABULARY.sep]])
