@@ -15,7 +15,7 @@ from analysis.cells import Arm, Cell, Series
 from analysis.excess import refuse_impossible
 from analysis.families import families
 from analysis.quantities import CHANCE, IMBALANCED, chance_quantity, yardsticks
-from experiments import store
+from experiments import durable, store
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,6 @@ def _cell(grid: Path, record: dict[str, Any]) -> Cell:
         directory=run,
         state=store.run_state(run),
         series={quantity: Series.from_rows(found) for quantity, found in by_quantity.items()},
-        pairing=store.read_json(pairing) if pairing.exists() else None,
+        pairing=durable.read_json(pairing) if pairing.exists() else None,
         last=rows[-1] if rows else None,
     )

@@ -15,7 +15,7 @@ import torch
 from pytorch_lightning.utilities import rank_zero_only
 from tqdm import tqdm
 
-from experiments import store
+from experiments import durable, store
 from experiments.checkpoint import DurableCheckpointIO, complete
 from experiments.evaluate import EvaluationConfig
 from experiments.recorder import Recorder, step_ended
@@ -161,4 +161,4 @@ class Status(pl.Callback):
     def write(self, **values: Any) -> None:
         self.values.update(values)
         self.written = time.monotonic()
-        store.write_json(self.run / store.STATUS, self.values)
+        durable.write_json(self.run / store.STATUS, self.values)

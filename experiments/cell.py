@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from experiments.durable import content_hash
 from experiments.evaluate import EvaluationConfig
-from experiments.store import content_hash
 from objectives.saved import build_arguments, import_object
 
 NOT_IDENTITY = ("config", "results", "name", "threads")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
 
-from experiments.store import file_digest, replacing, write_text
+from experiments.durable import file_digest, replacing, write_text
 
 
 class DurableCheckpointIO(CheckpointIO):

@@ -15,7 +15,7 @@ import yaml
 from filelock import FileLock, Timeout
 from pytorch_lightning.utilities import rank_zero_warn
 
-from experiments import store
+from experiments import durable, store
 from experiments.callbacks import Checkpoints, Snapshots, Status, StopRequest
 from experiments.checkpoint import complete, remove_unfinished, verify
 from experiments.data import BlockData
@@ -103,39 +103,39 @@ def _fit_locked(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run
     if tokens < budget:
         raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({directory})")
     if trainer.is_global_zero:
-        store.write_text(directory / store.DONE, "")
+        durable.write_text(directory / store.DONE, "")
 
 
 def _describe_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run) -> None:
     """Write what the run is; keep what a sweep has written into its cell."""
     directory = run.directory
     proof = pairing(model, data, trainer)
-    if (directory / store.PAIRING).exists() and (before := store.read_mapping(directory / store.PAIRING)) != proof:
+    if (directory / store.PAIRING).exists() and (before := durable.read_mapping(directory / store.PAIRING)) != proof:
         changed = [key for key in proof if before.get(key) != proof[key]]
         raise ValueError(
             f"{directory} was begun with another {' and '.join(changed)}; resuming would mix two experiments. Restore "
             f"what it was begun with, or delete it to start again"
         )
-    store.write_json(directory / store.PAIRING, proof)
-    store.write_text(directory / store.CONFIG, yaml.safe_dump(run.config, sort_keys=False, allow_unicode=True))
+    durable.write_json(directory / store.PAIRING, proof)
+    durable.write_text(directory / store.CONFIG, yaml.safe_dump(run.config, sort_keys=False, allow_unicode=True))
     surroundings = describe(trainer, run.config["seed_everything"])
     if (directory / store.ENVIRONMENT).exists():
-        threads = store.read_mapping(directory / store.ENVIRONMENT).get("threads")
+        threads = durable.read_mapping(directory / store.ENVIRONMENT).get("threads")
         if threads != surroundings["threads"]:
             rank_zero_warn(
                 f"begun with {threads} threads and resumed with {surroundings['threads']}: sums may differ in their "
                 f"last bits; give --threads {threads} to repeat the run exactly"
             )
-    store.write_json(directory / store.ENVIRONMENT, surroundings)
+    durable.write_json(directory / store.ENVIRONMENT, surroundings)
     data.save_tokenizer(directory)
-    planned = store.read_mapping(directory / store.CELL) if (directory / store.CELL).exists() else {}
+    planned = durable.read_mapping(directory / store.CELL) if (directory / store.CELL).exists() else {}
     measured = {
         "budget_tokens": model.budget_tokens(data.block_length),
         "nominal_density": model.nominal_density,
         "language": data.language,
         "corpus": data.source,
     }
-    store.write_json(directory / store.CELL, {**run.cell, **planned, **measured})
+    durable.write_json(directory / store.CELL, {**run.cell, **planned, **measured})
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from experiments import store
+from experiments import durable, store
 from experiments.progress import Progress
 
 DONE, FAILED, DIED, INTERRUPTED, BUSY = "done", "failed", "died", "interrupted", "left to another process"
@@ -154,7 +154,7 @@ def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
         except BaseException as error:
             traceback.print_exc()
             failure = {"state": "failed", "error": " ".join(str(error).split()), "log": str(run / store.LOG)}
-            store.write_json(run / store.STATUS, {**store.read_status(run), **failure})
+            durable.write_json(run / store.STATUS, {**store.read_status(run), **failure})
             return FAILED
         return DONE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from experiments import store
+from experiments import durable, store
 from experiments.checkpoint import complete, verify
 from experiments.spelling import Spelling
 from experiments.tokenizer import Tokenizer
@@ -59,7 +59,7 @@ def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
             f"tokens that stand for no text"
         )
     tokenizer = Tokenizer.load(run / TOKENIZER)
-    proof = store.read_mapping(run / store.PAIRING) if (run / store.PAIRING).exists() else {}
+    proof = durable.read_mapping(run / store.PAIRING) if (run / store.PAIRING).exists() else {}
     if tokenizer.size != objective.vocabulary.size or proof.get("tokenizer", tokenizer.fingerprint) != (
         tokenizer.fingerprint
     ):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.store import file_digest
+from experiments.durable import file_digest
 from experiments.tokenizer import Tokenizer
 
 FORMAT = 1

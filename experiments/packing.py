@@ -17,8 +17,8 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from experiments.corpora.base import Corpus
+from experiments.durable import file_digest
 from experiments.packed import FORMAT, PACKED_SPLITS, Packed, open_packed, seal_of
-from experiments.store import file_digest
 from experiments.token_stream import parallel_encoding, token_stream
 from experiments.tokenizer import Tokenizer, TokenizerConfig
 

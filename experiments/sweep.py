@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from experiments import store
+from experiments import durable, store
 from experiments.cluster import ClusterExecutor, read_parameters
 from experiments.grid import Grid, find_grid, read_grid
 from experiments.launch import DIED, FAILED, INTERRUPTED, MakeExecutor, Task, local_worker, run_all
@@ -50,9 +50,9 @@ def main(options: argparse.Namespace) -> int:
         for cell in cells:
             print(f"{cell['directory']}\t{store.run_state(directory / cell['directory']).state}")
         return 0
-    store.make_directory(directory)
-    store.write_text(directory / store.GRID, grid.source)
-    store.write_json(directory / store.CELLS, cells)
+    durable.make_directory(directory)
+    durable.write_text(directory / store.GRID, grid.source)
+    durable.write_json(directory / store.CELLS, cells)
     states = [store.run_state(directory / cell["directory"]).state for cell in cells]
     wanted = {"pending", "resumable"} | ({"failed"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
@@ -119,9 +119,9 @@ def _executors(options: argparse.Namespace, directory: Path, cells: int) -> tupl
 
 
 def _task(directory: Path, cell: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> Task:
-    run = store.make_directory(directory / cell["directory"])
-    store.write_json(run / store.CELL, cell)
-    store.write_text(run / store.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    run = durable.make_directory(directory / cell["directory"])
+    durable.write_json(run / store.CELL, cell)
+    durable.write_text(run / store.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     return run, ["--config", str(run / store.CONFIG), "--threads", str(threads)], imports
 
 

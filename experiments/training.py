@@ -15,7 +15,7 @@ from jsonargparse import set_parsing_settings
 from lightning_fabric.plugins.environments import SLURMEnvironment
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
-from experiments import store
+from experiments import durable, store
 from experiments.callbacks import AllMeasures, StopRequest
 from experiments.cell import describe_cell
 from experiments.checkpoint import DurableCheckpointIO
@@ -150,7 +150,7 @@ class ObjectiveCLI(LightningCLI):
         self.run_directory = Path(self.settings.results) / self.cell["directory"]
         if (self.run_directory / store.DONE).exists():
             raise AlreadyDone(str(self.run_directory))
-        store.make_directory(self.run_directory)
+        durable.make_directory(self.run_directory)
         super().instantiate_classes()
 
     def _place_data(self) -> None:

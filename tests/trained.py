@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from experiments import store
+from experiments import durable, store
 from experiments.checkpoint import DurableCheckpointIO
 from experiments.tokenizer import Tokenizer
 from objectives import MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
@@ -34,7 +34,7 @@ def make_run(directory: Path, cls: type[Objective], kind: str = "bpe", seed: int
                 parameter *= scale
     (directory / "snapshots").mkdir(parents=True)
     tokenizer.save(directory / "tokenizer.json")
-    store.write_json(directory / store.CELL, {"name": directory.name})
+    durable.write_json(directory / store.CELL, {"name": directory.name})
     snapshot = {"objective": describe(objective), "state_dict": objective.state_dict()}
     DurableCheckpointIO().save_checkpoint(snapshot, directory / "snapshots" / "tokens-000000001000.ckpt")
     return directory

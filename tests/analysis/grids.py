@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from experiments import store
+from experiments import durable, store
 
 SNAPSHOTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 BATCH = 1_000
@@ -109,8 +109,8 @@ def write_run(
         "corpus": plan.corpus,
         "title": "",
     }
-    store.write_json(run / store.CELL, cell)
-    store.write_json(
+    durable.write_json(run / store.CELL, cell)
+    durable.write_json(
         run / store.PAIRING,
         {"encoder": f"e{seed}", "tokenizer": "t", "data": "d", "world_size": 1} | plan.pairing,
     )
@@ -123,9 +123,9 @@ def write_run(
         rows += [store.Row(*position, quantity, float(value)) for quantity, value in recorded.items()]
     store.append_rows(run / store.METRICS, rows)
     record = {"state": state, "step": tokens // BATCH, "tokens": tokens, "budget_tokens": SNAPSHOTS[-1]}
-    store.write_json(run / store.STATUS, record | {"tokens_per_second": 9000.0} | status)
+    durable.write_json(run / store.STATUS, record | {"tokens_per_second": 9000.0} | status)
     if state == "done":
-        store.write_text(run / store.DONE, "")
+        durable.write_text(run / store.DONE, "")
     return cell
 
 
@@ -154,8 +154,8 @@ class GridBuilder:
 
     def finish(self, **plan: Any) -> Path:
         self.directory.mkdir(parents=True, exist_ok=True)
-        store.write_json(self.directory / "cells.json", self.cells)
-        store.write_json(self.directory / "grid.yaml", {"title": "A grid", **plan})  # JSON is YAML
+        durable.write_json(self.directory / "cells.json", self.cells)
+        durable.write_json(self.directory / "grid.yaml", {"title": "A grid", **plan})  # JSON is YAML
         return self.directory
 
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from experiments import store
+from experiments import durable, store
 from experiments.corpora.hidden_markov import HiddenMarkov
 from experiments.data import GeneratedData
 from experiments.data.stream import FreshStream
@@ -157,4 +157,4 @@ def test_a_trained_model_comes_near_its_floor(objective, within, tmp_path):
     excess = [row.value for row in store.read_metrics(run) if row.quantity == "held_out/excess_nats"]
     assert excess == sorted(excess, reverse=True)
     assert 0 < excess[-1] < within
-    assert store.read_json(run / store.CELL)["corpus"] == "HiddenMarkov"
+    assert durable.read_json(run / store.CELL)["corpus"] == "HiddenMarkov"

@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 
-from experiments import store
+from experiments import durable, store
 from experiments.cli import main
 from experiments.methods import method_of, score
 from experiments.models import open_model
@@ -146,19 +146,19 @@ def test_a_checkpoint_is_found_from_its_own_folder(tmp_path, monkeypatch):
 def test_a_run_that_is_not_whole_is_refused(tmp_path, capsys):
     """A finished run without its last snapshot must not become an older model in silence."""
     run = make_run(tmp_path / "run", MLM)
-    store.write_json(run / store.STATUS, {"tokens": 2000})
+    durable.write_json(run / store.STATUS, {"tokens": 2000})
     open_model(str(run))  # still in training, or killed
     (run / store.DONE).touch()
     with pytest.raises(ValueError, match="is not whole"):
         open_model(str(run))
-    store.write_json(run / store.STATUS, {"tokens": 1000})
+    durable.write_json(run / store.STATUS, {"tokens": 1000})
     open_model(str(run))
 
 
 def test_the_tokenizer_of_another_run_is_refused(tmp_path):
     run = make_run(tmp_path / "run", MLM)
     tokenizer = Tokenizer.load(run / "tokenizer.json")
-    store.write_json(run / store.PAIRING, {"tokenizer": tokenizer.fingerprint})
+    durable.write_json(run / store.PAIRING, {"tokenizer": tokenizer.fingerprint})
     open_model(str(run))
     other = Tokenizer.train("bpe", 300, ["another text, of the same size"] * 20)
     other.save(run / "tokenizer.json")

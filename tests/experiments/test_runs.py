@@ -10,7 +10,7 @@ import pytest
 import torch
 import yaml
 
-from experiments import store
+from experiments import durable, store
 from experiments.callbacks import Checkpoints
 from experiments.checkpoint import complete
 from experiments.cli import main
@@ -126,7 +126,7 @@ ObjectiveCLI(sys.argv[1:])
 
 def last_step(results):
     for path in (results / "runs").glob(f"*/{store.STATUS}"):
-        return store.read_json(path).get("step", 0)
+        return durable.read_json(path).get("step", 0)
     return 0
 
 
@@ -214,7 +214,7 @@ def test_an_objective_of_another_package_trains_when_it_is_allowed(text, tmp_pat
     assert main(arguments) == 2
     assert "--allow-import" in capsys.readouterr().err
     assert main([*arguments, "--allow-import", "my_objectives"]) == 0
-    assert store.read_json(only_run(tmp_path) / store.CELL)["objective"] == "Mine"
+    assert durable.read_json(only_run(tmp_path) / store.CELL)["objective"] == "Mine"
 
 
 def test_what_goes_wrong_inside_training_keeps_its_traceback(text, tmp_path, monkeypatch):
@@ -232,12 +232,12 @@ def test_what_a_run_leaves(text, tmp_path):
     config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
     ObjectiveCLI(fit_arguments(config, tmp_path))
     run = only_run(tmp_path)
-    cell = store.read_json(run / store.CELL)
+    cell = durable.read_json(run / store.CELL)
     assert (cell["objective"], cell["mask_rate"], cell["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
     assert cell["budget_tokens"] == 30 * 64 and cell["nominal_density"] == 0.3
     assert store.run_state(run).state == "done"
-    assert store.read_json(run / store.ENVIRONMENT)["threads"] == 1
-    assert set(store.read_json(run / store.PAIRING)) == {"encoder", "tokenizer", "data", "world_size"}
+    assert durable.read_json(run / store.ENVIRONMENT)["threads"] == 1
+    assert set(durable.read_json(run / store.PAIRING)) == {"encoder", "tokenizer", "data", "world_size"}
     rows = store.read_metrics(run)
     quantities = {row.quantity for row in rows}
     assert {
@@ -251,7 +251,7 @@ def test_what_a_run_leaves(text, tmp_path):
     assert {row.tokens for row in last} == {30 * 64}
     assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/supervised"}
     assert len(complete(run / "snapshots")) == 3
-    assert Tokenizer.load(run / "tokenizer.json").fingerprint == store.read_json(run / store.PAIRING)["tokenizer"]
+    assert Tokenizer.load(run / "tokenizer.json").fingerprint == durable.read_json(run / store.PAIRING)["tokenizer"]
     assert yaml.safe_load((run / store.CONFIG).read_text())["model"]["init_args"]["corruption"]["rate"] == 0.3
 
 
@@ -260,7 +260,7 @@ def test_arms_of_one_seed_are_paired_and_seeds_are_not(text, tmp_path):
         config = run_config(text, objective, seed_everything=seed)
         ObjectiveCLI(fit_arguments(config, tmp_path, f"{objective}{seed}"))
     runs = {path.name.split("-")[0]: path for path in (tmp_path / "runs").iterdir()}
-    proofs = {name: store.read_json(run / store.PAIRING) for name, run in runs.items()}
+    proofs = {name: durable.read_json(run / store.PAIRING) for name, run in runs.items()}
     streams = {
         name: [row.value for row in store.read_metrics(run) if row.quantity == "stream/hash"]
         for name, run in runs.items()
@@ -286,8 +286,8 @@ def test_a_run_resumed_with_other_data_is_refused(text, tmp_path):
     ObjectiveCLI(fit_arguments(config, tmp_path))
     run = only_run(tmp_path)
     (run / store.DONE).unlink()
-    proof = store.read_json(run / store.PAIRING)
-    store.write_json(run / store.PAIRING, {**proof, "data": "0" * 64})
+    proof = durable.read_json(run / store.PAIRING)
+    durable.write_json(run / store.PAIRING, {**proof, "data": "0" * 64})
     with pytest.raises(ValueError, match="another data"):
         ObjectiveCLI(fit_arguments(config, tmp_path))
 
@@ -353,4 +353,4 @@ def test_two_ranks_train_as_one(text, tmp_path):
         assert last[0][quantity]._replace(seconds=0.0) == last[1][quantity]._replace(seconds=0.0)
     for quantity in ("held_out/nats", "held_out/nats@0.5", "scrambled/accuracy"):
         assert last[0][quantity].value == pytest.approx(last[1][quantity].value, rel=1e-3), quantity
-    assert store.read_json(only_run(tmp_path / "two") / store.PAIRING)["world_size"] == 2
+    assert durable.read_json(only_run(tmp_path / "two") / store.PAIRING)["world_size"] == 2

@@ -4,7 +4,7 @@ import pytest
 import torch
 from filelock import FileLock
 
-from experiments import store
+from experiments import durable, store
 from experiments.checkpoint import DurableCheckpointIO, complete
 from experiments.progress import Progress, cell_line
 from experiments.runs import describe
@@ -53,8 +53,8 @@ def test_a_damaged_line_and_a_foreign_file_are_refused(tmp_path):
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "file"
-    store.write_text(path, "old")
-    with pytest.raises(RuntimeError), store.replacing(path) as temporary:
+    durable.write_text(path, "old")
+    with pytest.raises(RuntimeError), durable.replacing(path) as temporary:
         temporary.write_text("half")
         raise RuntimeError
     assert path.read_text() == "old"
@@ -64,12 +64,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 def test_states_of_a_run(tmp_path):
     assert store.run_state(tmp_path).state == "pending"
     status = {"state": "running", "tokens": 7, "budget_tokens": 9, "tokens_per_second": 2.0, "pid": 1}
-    store.write_json(tmp_path / store.STATUS, status)
+    durable.write_json(tmp_path / store.STATUS, status)
     (tmp_path / store.LOCK).touch()
     with FileLock(tmp_path / store.LOCK):
         assert store.run_state(tmp_path) == store.RunState("running", 7, 9, 2.0)
     assert describe(store.run_state(tmp_path)) == "resumable at token 7"
-    store.write_json(tmp_path / store.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
+    durable.write_json(tmp_path / store.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
     assert describe(store.run_state(tmp_path)) == "failed: why (log: log.txt)"
     (tmp_path / store.DONE).touch()
     assert describe(store.run_state(tmp_path)) == "done"
@@ -92,19 +92,19 @@ def test_a_broken_cell_is_named(content, words, tmp_path):
 def test_cells_of_a_grid_of_a_run_and_of_nothing(tmp_path):
     run = tmp_path / "runs" / "a-1"
     run.mkdir(parents=True)
-    store.write_json(run / store.CELL, {"name": "a", "budget_tokens": 5})
+    durable.write_json(run / store.CELL, {"name": "a", "budget_tokens": 5})
     assert store.read_cells(tmp_path) == [{"name": "a", "budget_tokens": 5, "directory": "runs/a-1"}]
     assert store.read_cells(run) == [{"name": "a", "budget_tokens": 5, "directory": "."}]
     planned = [{"name": "a", "directory": "runs/a-1"}, {"name": "b", "directory": "runs/b-2"}]
-    store.write_json(tmp_path / store.CELLS, planned)
+    durable.write_json(tmp_path / store.CELLS, planned)
     assert [cell.get("budget_tokens") for cell in store.read_cells(tmp_path)] == [5, None]
     with pytest.raises(ValueError, match="no directory"):
         store.read_cells(tmp_path / "nowhere")
 
 
 def test_content_hash_ignores_the_order_of_keys():
-    assert store.content_hash({"a": 1, "b": [1, 2]}) == store.content_hash({"b": [1, 2], "a": 1})
-    assert store.content_hash({"a": 1}) != store.content_hash({"a": 2})
+    assert durable.content_hash({"a": 1, "b": [1, 2]}) == durable.content_hash({"b": [1, 2], "a": 1})
+    assert durable.content_hash({"a": 1}) != durable.content_hash({"a": 2})
 
 
 def test_checkpoints_come_back_and_a_flipped_bit_is_noticed(tmp_path):
@@ -142,7 +142,7 @@ def test_progress_lines(tmp_path, capsys):
     run.mkdir()
     assert cell_line(run) == "  mlm-s1-abc: starting"
     status = {"state": "running", "tokens": 500, "budget_tokens": 2000, "tokens_per_second": 100.0}
-    store.write_json(run / store.STATUS, status)
+    durable.write_json(run / store.STATUS, status)
     assert cell_line(run) == "  mlm-s1-abc: 500 of 2,000 tokens (25%), 100 tokens/s, 15 s of training left"
     progress = Progress(total=3)
     progress.shown -= 60
@@ -154,6 +154,6 @@ def test_progress_lines(tmp_path, capsys):
     progress.shown -= 60
     progress.show([run], {tmp_path / "other": "done", tmp_path / "third": "interrupted"}, pending=0)
     assert "3 of 5 cells done" in capsys.readouterr().err
-    store.write_json(run / store.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
+    durable.write_json(run / store.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
     progress.finished(run, "failed")
     assert capsys.readouterr().err == "mlm-s1-abc failed: why (log: log.txt)\n"

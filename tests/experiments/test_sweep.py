@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from experiments import store
+from experiments import durable, store
 from experiments.cli import main
 from tests.tiny import run_config, write_text
 
@@ -105,7 +105,7 @@ def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
 
     def status():
         paths = list(directory.glob("runs/long-*/status.json"))
-        return store.read_json(paths[0]) if paths else {}
+        return durable.read_json(paths[0]) if paths else {}
 
     sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: status().get("tokens", 0) > 100 * 64)
