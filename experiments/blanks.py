@@ -15,12 +15,11 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from experiments.models import Model
-from experiments.spelling import CHINESE
+from experiments.spelling import BLANK, CHINESE
 from objectives.filling import best_fills, blank_distributions, unmask
 
 K = TypeVar("K", bound=Hashable)
 
-BLANK = "[MASK]"
 # Chinese text has no spaces around its punctuation either.
 UNSPACED = f"{CHINESE}\u3001-\u303f\uff01-\uff60"
 

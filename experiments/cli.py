@@ -34,8 +34,7 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted,
-    141 when the reader of the output is gone."""
+    """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 output cut off."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments and arguments[0] in PRINTING and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # texts do not keep to the terminal's alphabet

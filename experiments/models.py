@@ -10,7 +10,7 @@ import torch
 
 from experiments import durable, store
 from experiments.checkpoint import complete, verify
-from experiments.spelling import Spelling
+from experiments.spelling import BLANK, Spelling
 from experiments.tokenizer import Tokenizer
 from objectives import Objective, load
 from objectives.reader import ObjectiveReader, Reader
@@ -26,7 +26,7 @@ class Model:
     path: Path
     reader: Reader
     spelling: Spelling
-    mask_names: tuple[str, ...] = ("[MASK]",)
+    mask_names: tuple[str, ...] = (BLANK,)
     """How a blank may be written in text."""
 
 

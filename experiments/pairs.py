@@ -196,13 +196,13 @@ def _judge(name: str, model: Model, method: str, pairs: Sequence[tuple[Spelled, 
     from objectives.scoring import total
 
     outcomes: list[float] = []
-    tokens = [len(good.ids) + len(bad.ids) for good, bad in pairs]
-    with tqdm(total=sum(tokens), unit="token", desc=f"{name} by {method}", file=sys.stderr) as bar:
+    done, tokens = 0, sum(len(good.ids) + len(bad.ids) for good, bad in pairs)
+    with tqdm(total=tokens, unit="token", desc=f"{name} by {method}", file=sys.stderr) as bar:
         for start in range(0, len(pairs), PAIRS_AT_ONCE):
-            stop = start + PAIRS_AT_ONCE
-            flat = [one for pair in pairs[start:stop] for one in pair]
+            flat = [one for pair in pairs[start : start + PAIRS_AT_ONCE] for one in pair]
             ids, words = [one.ids for one in flat], [one.words for one in flat]
             scored = iter(score(model, ids, method, words, progress=bar.update))
             outcomes += [outcome(total(good), total(bad)) for good, bad in zip(scored, scored, strict=True)]
-            bar.update(sum(tokens[:stop]) - bar.n)  # repeated sentences came free
+            done += sum(map(len, ids))
+            bar.update(done - bar.n)  # repeated sentences came free
     return Verdicts(name, outcomes, [len(good.ids) == len(bad.ids) for good, bad in pairs])

@@ -48,13 +48,14 @@ def main(options: argparse.Namespace) -> int:
         lines = [f"{options.file} line {line}" for line in range(1, len(texts) + 1)]
         refuse_long(model, spelled, lines, "shorten it, or score it in overlapping windows with --window")
     name = "perplexity" if method == "chain_rule" else "pseudo_perplexity"
-    table, sums, tokens, words = Table(options.format), [], 0, 0
+    table, sums, tokens, words, done = Table(options.format), [], 0, 0, 0
     with tqdm(total=sum(len(one.ids) for one in spelled), unit="token", file=sys.stderr) as bar:
         for start in range(0, len(texts), LINES_AT_ONCE):
             part = spelled[start : start + LINES_AT_ONCE]
             ids, of_words = [one.ids for one in part], [one.words for one in part]
             scored = score(model, ids, method, of_words, options.end, options.window, bar.update)
-            bar.update(sum(len(one.ids) for one in spelled[: start + len(part)]) - bar.n)  # repeated ones came free
+            done += sum(map(len, ids))
+            bar.update(done - bar.n)  # repeated lines came free
             for text, one, scores in zip(texts[start : start + len(part)], part, scored, strict=True):
                 nats, count = total(scores), sum(value is not None for value in scores)
                 record: dict[str, Any] = {

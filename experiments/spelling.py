@@ -10,6 +10,8 @@ from tokenizers import Tokenizer as Backend
 
 # A Chinese character is a word by itself, as in BERT's tokenizer: Chinese text has no spaces.
 CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+BLANK = "[MASK]"
+"""How a blank is written in text, whatever the model calls its mask."""
 SPACE = ("Ġ", "▁")
 """How byte-level BPE and SentencePiece write a space in their tokens."""
 WORD = re.compile(rf"[{CHINESE}]|[^\s{CHINESE}]+")

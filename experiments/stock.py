@@ -11,10 +11,8 @@ from typing import Any
 
 import torch
 
-from experiments.spelling import Spelling
+from experiments.spelling import BLANK, Spelling
 from objectives.reader import Reader, answering
-
-BLANK = "[MASK]"
 
 
 def open_stock(path: str, device: str) -> tuple[Reader, Spelling, tuple[str, ...]]:

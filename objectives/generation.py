@@ -131,11 +131,12 @@ def unmasking(
     rows_NT, places_L, _ = _masked_rows(reader, prompt, len(samples), length)
     open_NT = torch.zeros_like(rows_NT, dtype=torch.bool)
     open_NT[:, places_L] = True
+    allowed_V = reader.regular_V
     with answering(reader.module):
         for step in range(length):
             draws_NL = sampling.draws(samples, f"unmasking {step}", length, reader.device)
             logits = reader.logits(rows_NT, open_NT)
-            tokens, nats = sampling.choose(logits, reader.regular_V, draws_NL[open_NT[:, places_L]])
+            tokens, nats = sampling.choose(logits, allowed_V, draws_NL[open_NT[:, places_L]])
             # Every row has as many open places, here in the order of reading.
             places_NO = open_NT.nonzero()[:, 1].view(len(rows_NT), -1)
             best_N1 = nats.view_as(places_NO).argmax(1, keepdim=True)
@@ -156,6 +157,7 @@ def gibbs(
     if sweeps < 1:
         raise ValueError(f"sweeps must be at least 1, but is {sweeps}")
     rows_NT, places_L, mask = _masked_rows(reader, prompt, len(samples), length)
+    allowed_V = reader.regular_V
     with answering(reader.module):
         for sweep in range(sweeps):
             order_NL = sampling.draws(samples, f"order {sweep}", length, reader.device).argsort(1)
@@ -165,7 +167,7 @@ def gibbs(
                 rows_NT.scatter_(1, place_N1, mask)
                 asked_NT = torch.zeros_like(rows_NT, dtype=torch.bool).scatter_(1, place_N1, True)
                 logits_NV = reader.logits(rows_NT, asked_NT)
-                tokens_N, _ = sampling.choose(logits_NV, reader.regular_V, draws_NL[:, step])
+                tokens_N, _ = sampling.choose(logits_NV, allowed_V, draws_NL[:, step])
                 rows_NT.scatter_(1, place_N1, tokens_N[:, None])
     return rows_NT[:, places_L].tolist()
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from experiments.corpora import SplitByHash
 from experiments.corpora.base import digest_of
+from objectives import CLM, MLM
+from tests.trained import make_run
 
 WORDS = ["the", "king", "of", "Israel", "went", "up", "to", "battle", "and", "his", "people", "saw", "it"]
 
@@ -32,3 +36,16 @@ class TinyCorpus(SplitByHash):
 @pytest.fixture
 def tiny_corpus() -> TinyCorpus:
     return TinyCorpus()
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Runs with random weights, to be read only: English in byte-level BPE where nothing else is said."""
+    folder = tmp_path_factory.mktemp("trained")
+    kinds = {"": ("bpe", 8.0), " wordpiece": ("wordpiece", 8.0), " Chinese": ("character", 8.0)}
+    kinds[" diverged"] = ("bpe", math.inf)
+    return {
+        cls.__name__ + name: make_run(folder / (cls.__name__ + name).replace(" ", "-"), cls, kind, scale=scale)
+        for cls in (CLM, MLM)
+        for name, (kind, scale) in kinds.items()
+    }

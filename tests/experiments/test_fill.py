@@ -11,22 +11,8 @@ from experiments.blanks import Text, _without_chinese_spaces
 from experiments.cli import main
 from experiments.methods import method_of, score
 from experiments.models import open_model
-from objectives import CLM, MLM
 from objectives.scoring import pseudo_log_likelihood
 from tests.pretrained import build
-from tests.trained import make_run
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    return {
-        "CLM": make_run(folder / "clm", CLM),
-        "MLM": make_run(folder / "mlm", MLM),
-        "wordpiece": make_run(folder / "wordpiece", MLM, "wordpiece"),
-        "Chinese CLM": make_run(folder / "chinese-clm", CLM, "character"),
-        "Chinese MLM": make_run(folder / "chinese-mlm", MLM, "character"),
-    }
 
 
 def fill(run, text, *options):
@@ -43,7 +29,7 @@ def scored(run, text):
     return math.fsum(values)
 
 
-@pytest.mark.parametrize("arm", ["Chinese CLM", "Chinese MLM"])
+@pytest.mark.parametrize("arm", ["CLM Chinese", "MLM Chinese"])
 def test_one_blank_and_many_have_one_form(arm, runs, capsys):
     for text in ("我 今天 [MASK] 北京", "我[MASK]天[MASK]北京", "[MASK][MASK]"):
         assert fill(runs[arm], text, "--top", 3) == 0
@@ -63,7 +49,7 @@ def test_one_blank_and_many_have_one_form(arm, runs, capsys):
             assert row["sentence_nats"] == pytest.approx(scored(runs[arm], row["text"]), abs=1e-4)
 
 
-@pytest.mark.parametrize("arm", ["Chinese CLM", "Chinese MLM"])
+@pytest.mark.parametrize("arm", ["CLM Chinese", "MLM Chinese"])
 def test_spaces_between_chinese_characters_are_left_out(arm, runs, capsys):
     fill(runs[arm], "我 今天 [MASK] 北京")
     spaced = answers(capsys)
@@ -72,9 +58,9 @@ def test_spaces_between_chinese_characters_are_left_out(arm, runs, capsys):
 
 
 def test_a_masked_model_shows_its_distribution(runs, capsys):
-    fill(runs["Chinese MLM"], "我今天[MASK]北京", "--top", 1000)
+    fill(runs["MLM Chinese"], "我今天[MASK]北京", "--top", 1000)
     rows = [row for row in answers(capsys) if row["blank"] == "1"]
-    model = open_model(str(runs["Chinese MLM"]))
+    model = open_model(str(runs["MLM Chinese"]))
     left, right = model.spelling.spell("我今天").ids, model.spelling.spell("北京").ids
     row = torch.tensor([[*model.reader.before, *left, model.reader.mask, *right, *model.reader.after]])
     with torch.no_grad():
@@ -86,19 +72,19 @@ def test_a_masked_model_shows_its_distribution(runs, capsys):
 
 
 def test_a_causal_model_ranks_whole_sentences(runs, capsys):
-    fill(runs["Chinese CLM"], "我今天[MASK]北京", "--top", 1000)
+    fill(runs["CLM Chinese"], "我今天[MASK]北京", "--top", 1000)
     rows = [row for row in answers(capsys) if row["blank"] == "1"]
-    nats = [scored(runs["Chinese CLM"], row["text"]) for row in rows]
+    nats = [scored(runs["CLM Chinese"], row["text"]) for row in rows]
     assert nats == sorted(nats, reverse=True)
     shares = torch.tensor(nats, dtype=torch.float64).softmax(0)
     assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
     assert sum(row["probability"] for row in rows) == pytest.approx(1)
-    fill(runs["Chinese CLM"], "我今天[MASK]北京", "--top", 1000, "--width", 2)
+    fill(runs["CLM Chinese"], "我今天[MASK]北京", "--top", 1000, "--width", 2)
     assert len([row for row in answers(capsys) if row["blank"] == "1"]) == 2
 
 
 def test_shares_of_a_blank_add_up_over_the_others(runs, capsys):
-    fill(runs["Chinese CLM"], "我[MASK]天[MASK]", "--top", 1000)
+    fill(runs["CLM Chinese"], "我[MASK]天[MASK]", "--top", 1000)
     rows = answers(capsys)
     for place in (0, 1):
         for row in [row for row in rows if row["blank"] == str(place + 1)]:
@@ -108,7 +94,7 @@ def test_shares_of_a_blank_add_up_over_the_others(runs, capsys):
             assert row["probability"] == pytest.approx(sum(both), abs=1e-9)
 
 
-@pytest.mark.parametrize("arm", ["CLM", "MLM", "wordpiece", "Chinese MLM"])
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM wordpiece", "MLM Chinese"])
 def test_candidates_are_scored_whole(arm, runs, capsys):
     text, candidates = (
         ("我[MASK]北京", ["去", "今天在", "天"])
@@ -146,7 +132,7 @@ def test_candidates_are_scored_whole(arm, runs, capsys):
 
 
 def test_candidates_for_several_blanks_are_combined(runs, capsys):
-    assert fill(runs["Chinese MLM"], "[MASK]今[MASK]", "--candidates", "我", "天气", "--top", 9) == 0
+    assert fill(runs["MLM Chinese"], "[MASK]今[MASK]", "--candidates", "我", "天气", "--top", 9) == 0
     rows = [row for row in answers(capsys) if row["blank"] == "all"]
     assert {tuple(row["fills"]) for row in rows} == {(a, b) for a in ("我", "天气") for b in ("我", "天气")}
     assert sum(row["probability"] for row in rows) == pytest.approx(1)
@@ -158,13 +144,13 @@ def test_a_blank_takes_the_space_in_front_of_it(runs, capsys):
     text = Text.of("the [MASK] sees", model)
     assert text.template == (*model.spelling.spell("the").ids, None, *model.spelling.spell(" sees").ids)
     assert text.filled({0: " cat"}) == "the cat sees" and text.filled({}) == "the [MASK] sees"
-    assert not open_model(str(runs["Chinese MLM"])).spelling.spaces_lead
-    pieces = open_model(str(runs["wordpiece"])).spelling
+    assert not open_model(str(runs["MLM Chinese"])).spelling.spaces_lead
+    pieces = open_model(str(runs["MLM wordpiece"])).spelling
     assert pieces.spaces_lead
     assert {pieces.behind(token) for token in pieces.spell("cat ther").ids} == {" cat", " the", "r"}
 
 
-@pytest.mark.parametrize("arm", ["CLM", "MLM", "wordpiece"])
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM wordpiece"])
 def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
     """A token without a space in front is glued to the word before it, as the model saw it."""
     model = open_model(str(runs[arm]))
@@ -263,7 +249,7 @@ def test_a_tokenizer_that_opens_every_text_with_a_space_is_refused(tmp_path, cap
 
 def test_word_l2r_is_what_scores_candidates(runs):
     """A candidate's own tokens are one word to the score; the rest of the sentence stays visible."""
-    model = open_model(str(runs["Chinese MLM"]))
+    model = open_model(str(runs["MLM Chinese"]))
     ids = model.spelling.spell("我今天").ids
     (values,) = pseudo_log_likelihood(model.reader, [ids], [[0, -1, -1]])
     (plain,) = pseudo_log_likelihood(model.reader, [ids])

@@ -13,24 +13,12 @@ import pytest
 from experiments.cli import main
 from experiments.models import open_model
 from experiments.spelling import words_of
-from objectives import CLM, MLM
+from objectives import MLM
 from objectives.scoring import pseudo_log_likelihood
 from tests.trained import make_run
 
 ROOT = Path(__file__).parents[2]
 LINES = ["the old cat", "", " the old cat ", "river", "the old cat", "[MASK] [SEP]", "naïve 猫 \\ x", "a\tb"]
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    return {
-        "CLM": make_run(folder / "clm", CLM),
-        "MLM": make_run(folder / "mlm", MLM),
-        "wordpiece": make_run(folder / "wordpiece", MLM, "wordpiece"),
-        "Chinese": make_run(folder / "chinese", MLM, "character"),
-        "diverged": make_run(folder / "diverged", MLM, scale=math.inf),
-    }
 
 
 @pytest.fixture
@@ -55,7 +43,7 @@ def refusal(capsys):
     return line
 
 
-@pytest.mark.parametrize("arm", ["CLM", "MLM", "wordpiece"])
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM wordpiece"])
 def test_lines_are_scored_in_order(arm, runs, file, capsys):
     assert score(runs[arm], file, "--format", "jsonl") == 0
     captured = capsys.readouterr()
@@ -156,10 +144,10 @@ def test_standard_input(runs, capsys, monkeypatch):
 
 def test_what_cannot_be_spelled_is_counted(runs, tmp_path, capsys):
     (tmp_path / "lines.txt").write_text("我今天ζζ\n")
-    assert score(runs["Chinese"], tmp_path / "lines.txt") == 0
+    assert score(runs["MLM Chinese"], tmp_path / "lines.txt") == 0
     assert "2 of the tokens stand for what the model's tokenizer cannot spell" in capsys.readouterr().err
     (tmp_path / "lines.txt").write_text("我今天\n")
-    assert score(runs["Chinese"], tmp_path / "lines.txt") == 0
+    assert score(runs["MLM Chinese"], tmp_path / "lines.txt") == 0
     assert "cannot spell" not in capsys.readouterr().err
 
 
@@ -229,7 +217,7 @@ def test_bad_requests_get_one_line_and_no_output(runs, file, tmp_path, capsys):
 
 
 def test_a_diverged_model_has_no_scores(runs, file, capsys):
-    assert score(runs["diverged"], file) == 2
+    assert score(runs["MLM diverged"], file) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and "its training has diverged" in captured.err.splitlines()[-1]
 

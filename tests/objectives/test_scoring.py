@@ -149,11 +149,9 @@ def test_a_score_of_the_wrong_kind_is_refused():
 @pytest.mark.parametrize("cls", [CLM, MLM])
 def test_the_mode_comes_back_even_after_an_error(cls):
     objective = build(cls).train()
-    reader = ObjectiveReader(objective)
     with pytest.raises(IndexError):
         objective.score([[5, VOCABULARY.size]])
     assert objective.training and objective.encoder.training
-    assert reader.module is objective
 
 
 @pytest.mark.parametrize("context", ["past", "both"])
