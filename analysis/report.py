@@ -14,12 +14,12 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from analysis.document import Document
-from analysis.figures import save, style
-from analysis.load import load
-from analysis.quantities import AXES
-from analysis.sections import compose
-from analysis.thresholds import parse_threshold
+from analysis.figures.style import save, style
+from analysis.records.load import load
+from analysis.records.quantities import AXES
+from analysis.sections.compose import compose
+from analysis.sections.document import Document
+from analysis.statistics.thresholds import parse_threshold
 
 PARTS = ("figures", "tables", "report.md", "report.html")
 TEMPLATES = Path(__file__).parent / "templates"

@@ -56,14 +56,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if arguments and arguments[0] in LIGHTNING:
-        from experiments.run import main as run_lightning
+        from experiments.training.commands import main as run_lightning
 
         return run_lightning(arguments)
     if arguments and arguments[0] == "report":
         from analysis.report import main as report
 
         return report(arguments[1:])
-    from experiments import export, fill, generate, pairs, runs, score, sweep
+    from experiments.inference import export, fill, generate, pairs, score
+    from experiments.sweeps import status as runs
+    from experiments.sweeps import sweep
 
     own: dict[str, Any] = {
         "sweep": sweep,

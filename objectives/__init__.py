@@ -1,13 +1,14 @@
 """What is learned: one encoder, and the objectives that train it."""
 
 from objectives.base import Objective
+from objectives.checkpoint import load
 from objectives.clm import CLM
 from objectives.corruption import Corruption
-from objectives.encoder import Encoder, EncoderConfig
+from objectives.encoder.config import EncoderConfig
+from objectives.encoder.model import Encoder
 from objectives.mlm import MLM
-from objectives.randomness import EVALUATION_EPOCH, Key, evaluation_key
-from objectives.saved import load
-from objectives.schedule import Budget, OptimizerConfig
+from objectives.training.optimizer import Budget, OptimizerConfig
+from objectives.training.randomness import EVALUATION_EPOCH, Key, evaluation_key
 from objectives.view import IGNORE, Answers, Batch, View
 from objectives.vocabulary import Vocabulary
 

@@ -13,14 +13,15 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
 
-from objectives.encoder import Encoder, EncoderConfig
-from objectives.flops import training_flops
-from objectives.ledger import Ledger, NegativeLogLikelihood
-from objectives.loss import summed_nll
-from objectives.randomness import Key, evaluation_key
-from objectives.saved import describe, refuse_other, state_hash
-from objectives.schedule import Budget, OptimizerConfig
-from objectives.scoring import Scores
+from objectives.encoder.config import EncoderConfig
+from objectives.encoder.model import Encoder
+from objectives.identity import describe, refuse_other, state_hash
+from objectives.inference.scoring import Scores
+from objectives.training.flops import training_flops
+from objectives.training.ledger import Ledger, NegativeLogLikelihood
+from objectives.training.loss import summed_nll
+from objectives.training.optimizer import Budget, OptimizerConfig
+from objectives.training.randomness import Key, evaluation_key
 from objectives.view import IGNORE, Answers, Batch, View
 from objectives.vocabulary import Vocabulary
 

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from objectives.base import Objective
-from objectives.randomness import Key
-from objectives.reader import ObjectiveReader
-from objectives.scoring import Scores, chain_rule
+from objectives.inference.language_model import ObjectiveReader
+from objectives.inference.scoring import Scores, chain_rule
+from objectives.training.randomness import Key
 from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 

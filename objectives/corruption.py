@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from objectives.randomness import Key, uniform
+from objectives.training.randomness import Key, uniform
 from objectives.vocabulary import Vocabulary
 
 

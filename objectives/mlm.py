@@ -12,11 +12,11 @@ from torch import Tensor
 
 from objectives.base import Objective
 from objectives.corruption import Corruption
-from objectives.encoder import EncoderConfig
-from objectives.randomness import Key
-from objectives.reader import ObjectiveReader
-from objectives.schedule import Budget, OptimizerConfig
-from objectives.scoring import Scores, pseudo_log_likelihood
+from objectives.encoder.config import EncoderConfig
+from objectives.inference.language_model import ObjectiveReader
+from objectives.inference.scoring import Scores, pseudo_log_likelihood
+from objectives.training.optimizer import Budget, OptimizerConfig
+from objectives.training.randomness import Key
 from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 

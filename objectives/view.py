@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from objectives.encoder import Attention
+from objectives.encoder.model import Attention
 
 IGNORE = -100
 """Target of a position that is not asked."""

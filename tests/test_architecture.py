@@ -13,7 +13,7 @@ FORBIDDEN = {
     "experiments": ("analysis",),
     "analysis": ("objectives", "torch", "pytorch_lightning"),
 }
-ON_DISK = ("experiments.store", "experiments.durable")
+ON_DISK = ("experiments.records",)
 # The two commands that end with a report; they import it inside the function that writes it.
 MAY_REPORT = {"experiments/cli.py", "experiments/sweep.py"}
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.grid import find_grid, read_grid
-from experiments.run import by_bare_name
-from experiments.sweep import plan
-from experiments.training import PlannedCLI
+from experiments.sweeps.grid import find_grid, read_grid
+from experiments.sweeps.sweep import plan
+from experiments.training.command_line import PlannedCLI
+from experiments.training.commands import by_bare_name
 from objectives import CLM, MLM
-from tests.trained import make_run
+from tests.support.trained import make_run
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,8 +55,8 @@ def test_command(command, tmp_path, monkeypatch):
         cell = PlannedCLI(by_bare_name([name, *arguments])).cell
         assert cell["directory"].startswith("runs/")
         return
-    monkeypatch.setattr("experiments.sweep.main", seen := Seen())
-    monkeypatch.setattr("experiments.runs.main", seen)
+    monkeypatch.setattr("experiments.sweeps.sweep.main", seen := Seen())
+    monkeypatch.setattr("experiments.sweeps.status.main", seen)
     monkeypatch.setattr("analysis.report.write_report", seen)
     monkeypatch.chdir(ROOT)
     assert main([name, *arguments]) == 0

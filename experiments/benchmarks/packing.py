@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from experiments.corpora import KingJames, LocalText, PeoplesDaily, SplitByHash
-from experiments.packing import pack
-from experiments.tokenizer import Tokenizer, TokenizerConfig
+from experiments.text.packing import pack
+from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 
 CASES: tuple[tuple[Callable[[], SplitByHash], str], ...] = (
     (KingJames, "bpe"),

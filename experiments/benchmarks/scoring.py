@@ -22,13 +22,13 @@ from tokenizers.processors import TemplateProcessing
 
 from experiments.corpora import KingJames
 from experiments.corpora.base import split_sentences
-from experiments.export import pretrained_tokenizer
-from experiments.tokenizer import Tokenizer
+from experiments.inference.export import pretrained_tokenizer
+from experiments.text.tokenizer import Tokenizer
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
-from objectives.huggingface import to_huggingface
-from objectives.pretrained import PretrainedReader
-from objectives.reader import ObjectiveReader, Reader
-from objectives.scoring import chain_rule, pseudo_log_likelihood, total
+from objectives.inference.huggingface_export import to_huggingface
+from objectives.inference.huggingface_model import PretrainedReader
+from objectives.inference.language_model import ObjectiveReader, Reader
+from objectives.inference.scoring import chain_rule, pseudo_log_likelihood, total
 
 BATCH_SIZES = (1, 4, 8, 16, 32, 64, 128, 200)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.corpora.base import SplitByHash, check_split, digest_of
 from experiments.corpora.rows import texts_of
-from experiments.durable import file_digest
+from experiments.records.durable import file_digest
 
 
 class HubText(SplitByHash):

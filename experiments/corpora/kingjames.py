@@ -17,7 +17,7 @@ from experiments.corpora.base import (
     package_folder,
     probe_of,
 )
-from experiments.durable import file_digest
+from experiments.records.durable import file_digest
 
 # Last book of each group, in the order of the Protestant canon (Genesis is 1, Revelation is 66).
 GROUPS = {

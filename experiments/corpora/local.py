@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.corpora.base import SplitByHash, digest_of
 from experiments.corpora.rows import texts_of
-from experiments.durable import file_digest
+from experiments.records.durable import file_digest
 
 FORMATS = {".txt": "text", ".jsonl": "json", ".csv": "csv", ".parquet": "parquet"}
 

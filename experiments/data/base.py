@@ -15,9 +15,9 @@ from pytorch_lightning import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
+from experiments.data.encoded import EncodedProbe, Pair
 from experiments.data.stream import Items, held_out_batches
-from experiments.encoded import EncodedProbe, Pair
-from experiments.token_stream import forbid_parallel_encoding
+from experiments.text.token_stream import forbid_parallel_encoding
 from objectives import Batch, Corruption, View, Vocabulary
 
 

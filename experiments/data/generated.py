@@ -8,16 +8,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from experiments.corpora.hidden_markov import SPECIALS, HiddenMarkov
-from experiments.corpora.hidden_markov_floors import (
+from experiments.data.base import BlockData
+from experiments.data.encoded import EncodedProbe, EncodedText, Pair
+from experiments.data.stream import FreshStream, Items
+from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
+from experiments.languages.hidden_markov_bayes import (
     clm_floor,
     decision_accuracy,
     mlm_floor,
     state_posteriors,
 )
-from experiments.data.base import BlockData
-from experiments.data.stream import FreshStream, Items
-from experiments.encoded import EncodedProbe, EncodedText, Pair
 from objectives import Batch, Corruption, View, Vocabulary
 
 

@@ -13,12 +13,12 @@ import torch
 
 from experiments.corpora.base import Corpus
 from experiments.data.base import BlockData
+from experiments.data.encoded import EncodedProbe, Pair, encode_probe
 from experiments.data.stream import BlockStream, Items
-from experiments.encoded import EncodedProbe, Pair, encode_probe
-from experiments.packed import Packed
-from experiments.packing import pack
-from experiments.scrambled import scrambled_pairs
-from experiments.tokenizer import Tokenizer, TokenizerConfig
+from experiments.evaluation.word_swap import scrambled_pairs
+from experiments.text.packed import Packed
+from experiments.text.packing import pack
+from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 from objectives import Batch, Vocabulary
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.grids import GridBuilder, write_pair, write_two_languages
+from tests.support.grids import GridBuilder, write_pair, write_two_languages
 
 
 @pytest.fixture

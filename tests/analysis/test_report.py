@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load
+from analysis.records.load import load
 from analysis.report import main, write_report
-from analysis.statistics import paired_difference, t_interval
-from experiments import store
-from tests.analysis.grids import CLM, MLM, GridBuilder, write_pair, yardsticks
-from tests.analysis.pages import Page, read, small
+from analysis.statistics.intervals import paired_difference, t_interval
+from experiments.records import run_directory
+from tests.support.grids import CLM, MLM, GridBuilder, write_pair, yardsticks
+from tests.support.pages import Page, read, small
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_opens_without_torch():
 def test_full_pair_is_what_write_pair_wrote(tmp_path):
     grid = load(write_pair(GridBuilder(tmp_path / "g"), seeds=1))
     assert [cell.name for cell in grid.cells] == ["clm-s0", "mlm-s0"]
-    assert store.read_cells(grid.directory)[0]["arm"] == "clm"
+    assert run_directory.read_cells(grid.directory)[0]["arm"] == "clm"
 
 
 def test_probe_with_a_huge_majority_is_judged_by_f1(builder):

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from objectives import IGNORE, Batch, Key, Objective, load
-from objectives.saved import arguments, state_hash
-from tests.objectives.conftest import VOCABULARY, all_objectives, build, make_batch
+from objectives.identity import arguments, state_hash
+from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
 
 KEY_SEED = 11
 

@@ -7,8 +7,8 @@ import torch
 from scipy import stats
 
 from objectives import Corruption, Key
-from objectives.randomness import splitmix64, uniform
-from tests.objectives.conftest import VOCABULARY, make_batch
+from objectives.training.randomness import splitmix64, uniform
+from tests.support.objectives import VOCABULARY, make_batch
 
 FALSE_ALARM = 1e-6
 

@@ -1,0 +1,143 @@
+"""A run's records as typed arrays over the four cumulative axes, and the arms that runs form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.records import metrics_file, run_directory
+
+Array = NDArray[np.float64]
+BASELINE_RATE, BASELINE_MIX = 0.15, (0.8, 0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What stands where a number should be; shown as `missing (reason)`, never as a blank."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"missing ({self.reason})"
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of one run, by step, without its values that are not finite; `dropped` counts those."""
+
+    steps: NDArray[np.int64]
+    tokens: Array
+    targets: Array
+    flops: Array
+    seconds: Array
+    values: Array
+    dropped: int
+    ends_finite: bool
+    """Whether the last value recorded is among `values`."""
+
+    def along(self, axis: str) -> Array:
+        """Where each value was recorded on the cumulative axis tokens, targets, flops or seconds."""
+        return getattr(self, axis)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[metrics_file.Row]) -> Series:
+        """Of several rows at one step the last counts."""
+        by_step = {row.step: row for row in rows}
+        ordered = [by_step[step] for step in sorted(by_step)]
+        kept = [row for row in ordered if np.isfinite(row.value)]
+        columns = [[getattr(row, a) for row in kept] for a in (*metrics_file.AXES, "value")]
+        tokens, targets, flops, seconds, values = (np.asarray(c, dtype=np.float64) for c in columns)
+        steps = np.asarray([row.step for row in kept], dtype=np.int64)
+        ends_finite = bool(kept) and kept[-1] is ordered[-1]
+        return cls(steps, tokens, targets, flops, seconds, values, len(ordered) - len(kept), ends_finite)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One planned run, with whatever it has recorded so far."""
+
+    name: str
+    arm: str
+    seed: int
+    objective: str
+    factors: dict[str, str]
+    mask_rate: float | None
+    mix: tuple[float, ...] | None
+    budget_tokens: int
+    nominal_density: float | None
+    title: str
+    corpus: str | None
+    """What it was trained on; None before it has begun."""
+    directory: Path
+    state: run_directory.RunState
+    series: dict[str, Series]
+    pairing: dict[str, Any] | None
+    last: metrics_file.Row | None
+    """The last row recorded, of any quantity."""
+
+    @property
+    def finished(self) -> bool:
+        return self.state.state == "done"
+
+    @property
+    def progress(self) -> str:
+        """Why there is no final score, in words; "done" when there is."""
+        if self.state.state in ("done", "pending"):
+            return self.state.state
+        planned = f" of {self.budget_tokens:,}" if self.budget_tokens else ""
+        return f"{self.state.state} at {self.state.tokens:,}{planned} tokens"
+
+    def final(self, quantity: str) -> float | Missing:
+        """The last value of a finished run. An unfinished one has none: budgets would differ."""
+        if not self.finished:
+            return Missing(f"{self.name}: {self.progress}")
+        series = self.series.get(quantity)
+        if series is None:
+            return Missing(f"{self.name} recorded no {quantity}")
+        if not series.ends_finite:
+            return Missing(f"the last {quantity} of {self.name} is not finite")
+        return float(series.values[-1])
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The cells that differ only by seed."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def objective(self) -> str:
+        return self.cells[0].objective
+
+    @property
+    def mask_rate(self) -> float | None:
+        return self.cells[0].mask_rate
+
+    @property
+    def mix(self) -> tuple[float, ...] | None:
+        return self.cells[0].mix
+
+    @property
+    def is_baseline(self) -> bool:
+        """True for masked language modelling as in BERT: 15 %, replaced 80/10/10."""
+        rate, mix = self.mask_rate, self.mix
+        return rate is not None and mix is not None and np.allclose((rate, *mix), (BASELINE_RATE, *BASELINE_MIX))
+
+    def cell(self, seed: int) -> Cell | None:
+        return next((cell for cell in self.cells if cell.seed == seed), None)
+
+    def finals(self, quantity: str) -> dict[int, float]:
+        """Final score by seed, finished runs only."""
+        scores = {cell.seed: cell.final(quantity) for cell in self.cells}
+        return {seed: score for seed, score in scores.items() if not isinstance(score, Missing)}
+
+    def why_missing(self, quantity: str) -> Missing:
+        """The reason of the first cell that has no final score."""
+        reasons = (cell.final(quantity) for cell in self.cells)
+        return next((r for r in reasons if isinstance(r, Missing)), Missing("no run planned"))

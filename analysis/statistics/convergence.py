@@ -1,0 +1,178 @@
+"""How much budget an arm needs to reach a score, and where one overtakes another. Formulas in README.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from analysis.records.cells import Arm, Array, Missing
+from analysis.records.quantities import is_logarithmic, is_own_question, lower_is_better
+from analysis.statistics.curves import Line, at, between, lines
+from analysis.statistics.intervals import Interval, log_interval
+from analysis.statistics.thresholds import Threshold
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """When a run first reached a threshold.
+
+    reached: at `budget`, between two snapshots. early: by the first snapshot, an upper bound.
+    never: not by the end of a finished run, and unfinished: not yet; both lower bounds.
+    """
+
+    budget: float
+    kind: Literal["reached", "early", "never", "unfinished"]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Budget of an arm over that of its reference, by seed; `interval` is missing when a seed is censored."""
+
+    exact: dict[int, float] = field(default_factory=dict)
+    at_least: dict[int, float] = field(default_factory=dict)
+    at_most: dict[int, float] = field(default_factory=dict)
+    unknown: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def interval(self) -> Interval | Missing:
+        """Geometric mean of the exact ratios with the t-interval of their logs."""
+        censored = len(self.at_least) + len(self.at_most) + len(self.unknown)
+        if censored:
+            return Missing(f"{censored} of {censored + len(self.exact)} seeds censored")
+        return log_interval(self.exact.values()) if self.exact else Missing("no common seed")
+
+    @property
+    def bound(self) -> str:
+        """What holds in every seed although some are censored: `≥ 2.1`, `≤ 0.4`, or nothing ("")."""
+        if self.unknown or not (self.at_least or self.at_most):
+            return ""
+        if not self.at_most:
+            return f"≥ {min((*self.exact.values(), *self.at_least.values())):.2f} in every seed"
+        if not self.at_least:
+            return f"≤ {max((*self.exact.values(), *self.at_most.values())):.2f} in every seed"
+        return ""
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """Where the lead between an arm and its reference changes in one seed; None where it never does."""
+
+    first: float | None
+    last: float | None
+    """From here to the end of the run the lead does not change again."""
+    changes: int
+    leads_at_end: bool | None
+    """Whether the arm leads at the end; None when the two are equal throughout."""
+
+
+def first_crossing(line: Line, threshold: float, falling: bool = False, logarithmic: bool = False) -> Crossing:
+    """First crossing of the running best, interpolated linearly in log budget between two snapshots.
+
+    In a segment that starts at budget 0 the interpolation is linear in budget. `falling`: lower is better.
+    `logarithmic`: linear in the log of the value as well, in segments in which it is positive.
+    """
+    sign = -1.0 if falling else 1.0
+    best = np.maximum.accumulate(sign * line.y)
+    goal = sign * threshold
+    above = np.flatnonzero(best >= goal)
+    if not above.size:
+        return Crossing(float(line.x[-1]), "never" if line.finished else "unfinished")
+    i = int(above[0])
+    if i == 0:
+        return Crossing(float(line.x[0]), "early")
+    start, goal, end = (sign * value for value in (best[i - 1], goal, best[i]))
+    if logarithmic and min(start, goal, end) > 0:
+        start, goal, end = np.log((start, goal, end))
+    fraction = (goal - start) / (end - start)
+    return Crossing(between(line.x[i - 1], line.x[i], float(fraction)), "reached")
+
+
+def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
+    """First crossing of every seed that recorded the quantity."""
+    quantity, value = threshold.quantity, threshold.value
+    falling, logarithmic = lower_is_better(quantity), is_logarithmic(quantity)
+    return {line.seed: first_crossing(line, value, falling, logarithmic) for line in lines(arm, quantity, axis)}
+
+
+def counted(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
+    """The crossings that enter means and ratios: of the finished runs, or of all where none is finished.
+
+    Leaving out unfinished runs only where they have not crossed yet would keep the fast ones.
+    """
+    finished = {cell.seed for cell in arm.cells if cell.finished}
+    found = crossings(arm, threshold, axis)
+    return {seed: c for seed, c in found.items() if seed in finished} or found
+
+
+def mean_budget(found: dict[int, Crossing]) -> Interval | Missing:
+    """Geometric mean over seeds with its interval; missing when a seed is censored, as the rest would flatter."""
+    if not found:
+        return Missing("nothing recorded")
+    kinds = [c.kind for c in found.values()]
+    words = {"early": "by the first snapshot", "never": "never", "unfinished": "not yet"}
+    parts = [f"{words[kind]} in {kinds.count(kind)}" for kind in words if kind in kinds]
+    if parts:
+        return Missing(f"{', '.join(parts)} of {len(found)} seeds")
+    return log_interval(c.budget for c in found.values())
+
+
+def ratio(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Sequence[int]) -> Ratio:
+    """Budget ratio arm / reference over the seeds both have; a censored seed leaves a bound or nothing."""
+    result = Ratio()
+    for seed in seeds:
+        if seed not in arm or seed not in reference:
+            continue
+        a, b = arm[seed], reference[seed]
+        if min(a.budget, b.budget) <= 0:
+            result.unknown[seed] = "met before training"
+        elif a.kind == b.kind == "reached":
+            result.exact[seed] = a.budget / b.budget
+        elif a.kind in ("reached", "never", "unfinished") and b.kind in ("reached", "early"):
+            result.at_least[seed] = a.budget / b.budget
+        elif a.kind in ("reached", "early") and b.kind in ("reached", "never", "unfinished"):
+            result.at_most[seed] = a.budget / b.budget
+        else:
+            result.unknown[seed] = f"{a.kind} and {b.kind}"
+    return result
+
+
+def crossover(arm: Line, reference: Line, falling: bool = False, logarithmic: bool = False) -> Crossover:
+    """Changes of the lead on the union of both curves' snapshots within their common range.
+
+    Where the difference changes sign between two places, the crossing is where the straight line between them
+    (in log budget) is zero; after a run of exact ties it is the last tie. `logarithmic`: the curves are read on the
+    log scale of values too, when both are positive throughout.
+    """
+    if logarithmic and min(arm.y.min(), reference.y.min()) > 0:
+        arm, reference = (replace(line, y=np.log(line.y)) for line in (arm, reference))
+    start, end = max(arm.x[0], reference.x[0]), min(arm.x[-1], reference.x[-1])
+    x: Array = np.union1d(arm.x, reference.x)
+    x = x[(x >= start) & (x <= end)]
+    gap = at(arm.x, arm.y, x) - at(reference.x, reference.y, x)
+    gap = -gap if falling else gap
+    led = np.flatnonzero(gap)
+    found = []
+    for before, after in pairwise(led):
+        if gap[before] * gap[after] < 0:
+            left = after - 1
+            fraction = gap[left] / (gap[left] - gap[after])
+            found.append(between(x[left], x[after], float(fraction)))
+    ahead = bool(gap[led[-1]] > 0) if led.size else None
+    return Crossover(found[0] if found else None, found[-1] if found else None, len(found), ahead)
+
+
+def crossovers(arm: Arm, reference: Arm, quantity: str, axis: str, seeds: Sequence[int]) -> dict[int, Crossover]:
+    """Crossover by paired seed, for the seeds of which both recorded the quantity."""
+    ours, theirs = ({line.seed: line for line in lines(a, quantity, axis)} for a in (arm, reference))
+    falling, logarithmic = lower_is_better(quantity), is_logarithmic(quantity)
+    return {s: crossover(ours[s], theirs[s], falling, logarithmic) for s in seeds if s in ours and s in theirs}
+
+
+def comparable(quantity: str, arm: Arm, reference: Arm) -> bool:
+    """False for an arm's own question, unless both arms ask the same one."""
+    asked = [(one.objective, one.mask_rate, one.mix) for one in (arm, reference)]
+    return not is_own_question(quantity) or asked[0] == asked[1]

@@ -1,0 +1,105 @@
+"""Tables of mask rate and corruption mix, where MLM arms vary them, with published numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analysis.records.cells import Arm, Missing
+from analysis.records.load import Grid
+from analysis.records.quantities import label, title
+from analysis.statistics.compare import Comparison
+from analysis.statistics.intervals import Interval
+from analysis.tables.published import MASK_RATE, MIX, Published
+from analysis.tables.scores import finals
+from analysis.tables.table import Column, Table, Value
+
+Setting = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One thing that MLM arms may differ by; `setting` reads it off an arm, None where it has none."""
+
+    name: str
+    title: str
+    published: Published
+    setting: Callable[[Arm], Setting | None]
+    text: Callable[[Setting], str]
+    ordered: bool
+    """Whether arms are listed by setting, or as planned."""
+
+    def arms(self, grid: Grid) -> list[Arm]:
+        """The arms that have the factor; none when it does not vary."""
+        found = [arm for arm in grid.arms if self.setting(arm) is not None]
+        if len({self.setting(arm) for arm in found}) < 2:
+            return []
+        return sorted(found, key=lambda arm: self.setting(arm) or ()) if self.ordered else found
+
+
+def _rate(arm: Arm) -> Setting | None:
+    return None if arm.mask_rate is None else (arm.mask_rate,)
+
+
+def mix_text(mix: Setting) -> str:
+    return "/".join(f"{100 * part:g}" for part in mix)
+
+
+FACTORS = (
+    Factor("mask_rate", "mask rate", MASK_RATE, _rate, lambda rate: f"{100 * rate[0]:g} %", True),
+    Factor("corruption_mix", "mask/random/keep", MIX, lambda arm: arm.mix, mix_text, False),
+)
+
+
+def _setting_text(factor: Factor, arm: Arm) -> str:
+    setting = factor.setting(arm)
+    assert setting is not None
+    return factor.text(setting)
+
+
+def scores(factor: Factor, arms: Sequence[Arm], quantities: Sequence[str]) -> Table:
+    """Final scores by setting; the columns named "published" are of the paper cited, at the same setting."""
+    columns = (
+        Column(factor.title),
+        Column("arm"),
+        Column("seeds finished"),
+        *(Column(label(q), "score", True) for q in quantities),
+        *(Column(f"published: {metric}") for metric in factor.published.metrics),
+    )
+    rows: list[tuple[Value, ...]] = []
+    for arm in arms:
+        row = factor.published.at(factor.setting(arm) or ())
+        beside: Sequence[Value] = row or [Missing("not in the paper")] * len(factor.published.metrics)
+        done = f"{sum(cell.finished for cell in arm.cells)} of {len(arm.cells)}"
+        rows.append((_setting_text(factor, arm), arm.name, done, *(finals(arm, q) for q in quantities), *beside))
+    caption = f"Final scores by {factor.title}, mean over seeds. Published: {factor.published.citation}."
+    return Table(factor.name, caption, columns, rows)
+
+
+def differences(factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison], quantities: Sequence[str]) -> Table:
+    """Paired differences from the baseline arm, and for which quantities the interval excludes 0."""
+    columns = (
+        Column(factor.title),
+        Column("difference"),
+        *(Column(label(q), "signed", True) for q in quantities),
+        Column("distinguishable in"),
+    )
+    rows: list[tuple[Value, ...]] = []
+    by_arm = {pair.arm.name: pair for pair in pairs}
+    for arm in arms:
+        pair = by_arm.get(arm.name)
+        if pair is None:
+            continue
+        found = [pair.difference(q) for q in quantities]
+        clear = [title(q) for q, d in zip(quantities, found, strict=True) if isinstance(d, Interval) and d.excludes(0)]
+        which = "all" if len(clear) == len(found) else ", ".join(clear) or "nothing"
+        rows.append((_setting_text(factor, arm), pair.names, *found, which))
+    caption = "Final score minus that of the baseline arm, paired by seed, with 95 % t-intervals."
+    return Table(f"{factor.name}_differences", caption, columns, rows)
+
+
+def published(source: Published, name: str, key: str, text: Callable[[Setting], str]) -> Table:
+    """A paper's table as it stands."""
+    columns = (Column(key), *(Column(metric) for metric in source.metrics))
+    rows: list[tuple[Value, ...]] = [(text(setting), *row) for setting, row in source.scores.items()]
+    return Table(name, f"Published, not measured here: {source.citation}.", columns, rows, measured=False)

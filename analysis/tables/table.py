@@ -1,0 +1,116 @@
+"""A table: typed values that are shown rounded in the report and written in full to CSV. No blank cells."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.records.cells import Missing
+from analysis.statistics.intervals import Interval
+
+Value = str | int | float | Interval | Missing
+MINUS = "−"
+ONE_SEED = Missing("one seed")
+
+
+@dataclass(frozen=True)
+class Column:
+    """style is text, count, score, signed, budget, ratio; an interval column is four columns of the CSV."""
+
+    name: str
+    style: str = "text"
+    interval: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """name is that of its CSV; `shown` False keeps it out of the report's page, `measured` False is a published one."""
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[tuple[Value, ...]]
+    shown: bool = True
+    measured: bool = True
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns) or any(value is None or value == "" for value in row):
+                raise ValueError(f"table {self.name}: a row of {len(self.columns)} cells has a blank: {row}")
+
+    @property
+    def header(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def display(self) -> list[list[str]]:
+        """The rows as shown: rounded, `mean [low, high]`, `missing (reason)`."""
+        return [[show(v, c.style) for v, c in zip(row, self.columns, strict=True)] for row in self.rows]
+
+    def write(self, directory: Path) -> Path:
+        """Write the CSV in full precision; an interval fills the columns X, X low, X high, X n."""
+        path = directory / f"{self.name}.csv"
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([name for column in self.columns for name in _names(column)])
+            for row in self.rows:
+                writer.writerow([f for v, c in zip(row, self.columns, strict=True) for f in _fields(v, c)])
+        return path
+
+
+def _names(column: Column) -> list[str]:
+    return (
+        [column.name, *(f"{column.name} {part}" for part in ("low", "high", "n"))] if column.interval else [column.name]
+    )
+
+
+def _fields(value: Value, column: Column) -> list[str]:
+    if not column.interval:
+        return [_exact(value)]
+    if not isinstance(value, Interval):
+        return [_exact(value)] * 3 + ["0"]
+    ends = [ONE_SEED if end is None else end for end in (value.low, value.high)]
+    return [_exact(value.mean), *map(_exact, ends), str(value.n)]
+
+
+def _exact(value: Value) -> str:
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def si(value: float) -> str:
+    """Three digits with k, M, G, T, P, E: 1234567 -> 1.23M."""
+    if not math.isfinite(value) or abs(value) < 1000:
+        return f"{value:.3g}"
+    power = min(int(math.log10(abs(value)) // 3), 6)
+    if float(f"{value / 1000**power:.3g}") >= 1000 and power < 6:
+        power += 1
+    return f"{value / 1000**power:.3g}{'kMGTPE'[power - 1]}"
+
+
+def number(value: float, style: str) -> str:
+    """A single number in a column's style."""
+    match style:
+        case "budget":
+            return si(value)
+        case "ratio":
+            return f"{value:.2f}"
+        case "signed":
+            return f"{value:+.3f}".replace("-", MINUS)
+        case "count":
+            return f"{value:,.0f}"
+        case _:
+            return f"{value:.3f}".replace("-", MINUS)
+
+
+def show(value: Value, style: str) -> str:
+    """A cell as the report shows it."""
+    if isinstance(value, Interval):
+        if value.low is None or value.high is None:
+            return f"{number(value.mean, style)} [one seed]"
+        return f"{number(value.mean, style)} [{number(value.low, style)}, {number(value.high, style)}]"
+    if isinstance(value, str | Missing) or style == "text":
+        return str(value)
+    return number(value, style)

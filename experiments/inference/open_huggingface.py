@@ -1,0 +1,91 @@
+"""Stock models: folders that Hugging Face's transformers wrote, or models of their hub by name.
+
+Nothing is taken on trust that would give wrong numbers in silence: weights and tokenizer must be whole and belong
+together, and a causal model must not see what comes next.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+
+from experiments.text.codec import BLANK, Spelling
+from objectives.inference.language_model import Reader, answering
+
+
+def open_stock(path: str, device: str) -> tuple[Reader, Spelling, tuple[str, ...]]:
+    """The model, its spelling, and how a blank may be written for it.
+
+    Raises:
+        ValueError: when the folder cannot be read, or is no masked or causal language model, whole and with a fast
+            tokenizer.
+    """
+    try:
+        import transformers
+    except ImportError:
+        raise ValueError('reading Hugging Face models needs transformers: pip install -e ".[hf]"') from None
+    from objectives.inference.huggingface_model import PretrainedReader
+
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    trust = {"trust_remote_code": False}
+    try:
+        config = transformers.AutoConfig.from_pretrained(path, **trust)
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(path, **trust)
+        causal = is_causal(config)
+        auto: Any = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
+        model, report = auto.from_pretrained(path, output_loading_info=True, ignore_mismatched_sizes=True, **trust)
+    except Exception as error:  # whatever the files make transformers, tokenizers or safetensors raise
+        raise ValueError(f"cannot read the model in {path}: {error}") from error
+    _refuse_incomplete(path, report)
+    if not tokenizer.is_fast or len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise ValueError(f"there is no tokenizer.json in {path}; save a fast tokenizer there")
+    unseen = range(model.config.vocab_size, len(tokenizer))
+    spelling = Spelling(tokenizer.backend_tokenizer, [*tokenizer.all_special_ids, *unseen], tokenizer.unk_token_id)
+    reader = PretrainedReader(model.float().eval().to(device), tokenizer, causal)
+    if reader.room < 1:
+        raise ValueError(f"the model in {path} has room for {reader.max_length} tokens only, special ones included")
+    if causal and _sees_ahead(reader):
+        raise ValueError(f"the model in {path} sees what comes next: it was not made to be causal (is_decoder)")
+    return reader, spelling, tuple(dict.fromkeys(name for name in (BLANK, tokenizer.mask_token) if name))
+
+
+def is_causal(config: Any) -> bool:
+    """By the class that wrote the folder, since some kinds of model exist as both."""
+    from transformers.models.auto import modeling_auto
+
+    for name in config.architectures or []:
+        causal = name in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+        masked = name in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values() or name.endswith("ForPreTraining")
+        if causal != masked:
+            return causal
+    raise ValueError(
+        f"{config.architectures or 'a model of unnamed class'} is neither a masked nor a causal language model with "
+        f"its head"
+    )
+
+
+def _refuse_incomplete(path: str, report: Any) -> None:
+    """What is missing or misshapen, transformers draws at random; weights of layers that the model lacks, it drops."""
+    wrong = {
+        "are missing": sorted(report["missing_keys"]),
+        "have another shape than config.json says": sorted(str(key) for key, *_ in report["mismatched_keys"]),
+        "have no place in the model of config.json": sorted(
+            key for key in report["unexpected_keys"] if re.search(r"\.\d+\.", key)
+        ),
+    }
+    for what, keys in wrong.items():
+        if keys:
+            raise ValueError(f"of the weights in {path}, {len(keys)} {what}, such as {keys[0]}")
+
+
+def _sees_ahead(reader: Reader) -> bool:
+    """Whether what comes next changes what is said of a token before it."""
+    regular = reader.regular_V.nonzero()[:, 0]
+    rows_2T = regular[torch.tensor([[0, 1, 2], [0, 1, 3]], device=regular.device) % len(regular)]
+    asked_2T = torch.tensor([[True, True, False]] * 2, device=regular.device)
+    with answering(reader.module):
+        one, other = reader.logits(rows_2T, asked_2T).chunk(2)
+    return not torch.allclose(one, other, atol=1e-4)

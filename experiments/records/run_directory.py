@@ -1,0 +1,91 @@
+"""What a run and a grid look like on disk. Standard library and filelock only, so that a report opens in seconds.
+
+A run is a directory: config.yaml, cell.json, environment.json, pairing.json, metrics.csv, status.json, checkpoints/,
+snapshots/, log.txt and, written last, DONE. There is no other state: no database, no timestamps in names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from experiments.records.durable import read_json, read_mapping
+
+CELL, PAIRING, ENVIRONMENT, STATUS = "cell.json", "pairing.json", "environment.json", "status.json"
+CELLS, GRID = "cells.json", "grid.yaml"
+CONFIG, LOG, DONE, LOCK = "config.yaml", "log.txt", "DONE", "run.lock"
+
+
+class RunState(NamedTuple):
+    """state is one of pending, running, done, failed, resumable; tokens are those of the last status written."""
+
+    state: str
+    tokens: int = 0
+    budget_tokens: int = 0
+    tokens_per_second: float = 0.0
+    error: str = ""
+    log: str = ""
+
+
+def run_state(run: Path) -> RunState:
+    """The state of a run, as far as its directory tells: one that holds no lock and is not done can be resumed."""
+    run = Path(run)
+    status = read_status(run)
+    known = {key: status[key] for key in RunState._fields[1:] if key in status}
+    if (run / DONE).exists():
+        return RunState("done", **known)
+    if is_locked(run):
+        return RunState("running", **known)
+    if status.get("state") == "failed":
+        return RunState("failed", **known)
+    return RunState("resumable" if status else "pending", **known)
+
+
+def read_status(run: Path) -> dict[str, Any]:
+    """What a run last said of itself; nothing before it begins, or from a damaged file: the run may be whole."""
+    try:
+        status = json.loads((run / STATUS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    kinds: dict[str, Any] = {
+        "tokens": int,
+        "budget_tokens": int,
+        "tokens_per_second": (int, float),
+        "error": str,
+        "log": str,
+    }
+    if not isinstance(status, dict):
+        return {}
+    return {key: value for key, value in status.items() if isinstance(value, kinds.get(key, object))}
+
+
+def is_locked(run: Path) -> bool:
+    """True while some process works on this run; the lock goes with the process, however it ends."""
+    if not (run / LOCK).exists():
+        return False
+    lock = FileLock(run / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    except PermissionError:  # a directory one may only read: nobody works there on our behalf
+        return False
+    lock.release()
+    return False
+
+
+def read_cells(directory: Path) -> list[dict[str, Any]]:
+    """The planned cells of a grid, each with "directory" relative to `directory`; or the runs found below it."""
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise ValueError(f"{directory} is no directory; give the directory of a grid or of a run")
+    if (directory / CELLS).exists():
+        planned = read_json(directory / CELLS)
+        # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
+        begun = (directory / cell["directory"] / CELL for cell in planned)
+        return [{**c, **(read_mapping(p) if p.exists() else {})} for c, p in zip(planned, begun, strict=True)]
+    found = [directory / CELL] if (directory / CELL).exists() else sorted(directory.glob(f"**/{CELL}"))
+    return [{**read_mapping(path), "directory": str(path.parent.relative_to(directory))} for path in found]

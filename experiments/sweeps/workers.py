@@ -1,0 +1,192 @@
+"""Runs the cells of a grid on executors: persistent local worker processes, or whatever submits like them.
+
+Each worker is an executor of its own, so one that dies takes no other with it. There is no scheduler and no state here:
+what is left to do is read from the run directories.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from experiments.records import durable, run_directory
+from experiments.sweeps.progress import Progress
+
+DONE, FAILED, DIED, INTERRUPTED, BUSY = "done", "failed", "died", "interrupted", "left to another process"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+
+MakeExecutor = Callable[[], Any]
+"""Makes something that submits like a concurrent.futures.Executor."""
+Task = tuple[Path, list[str], list[str]]
+"""A run's directory, the arguments of its `fit`, and the packages that its class paths may name."""
+
+
+def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
+    """Run all tasks; gives the outcome of each run directory.
+
+    A first Ctrl-C or SIGTERM lets every running cell save at the end of its step.
+
+    Args:
+        executors: makes the executor of each place at which one cell at a time can run. What is needed of an
+            executor is `submit`, and of what that returns `done` and `result`.
+    """
+    pending = list(tasks)
+    outcomes: dict[Path, str] = {}
+    slots = [_Slot(make) for make in executors]
+    stopping: list[int] = []
+    before = {number: signal.signal(number, lambda n, _: stopping.append(n)) for number in _SIGNALS}
+    try:
+        while True:
+            for slot in slots:
+                if slot.run is None and pending and not stopping:
+                    slot.start(*pending.pop(0))
+            running = [slot for slot in slots if slot.run is not None]
+            if not running:
+                return outcomes | {run: INTERRUPTED for run, *_ in pending}
+            time.sleep(0.2)
+            for slot in running:
+                if stopping:
+                    slot.ask_to_stop()
+                if slot.job.done():
+                    run, outcome = slot.finish(stopping=bool(stopping))
+                    outcomes[run] = outcome
+                    progress.finished(run, outcome)
+            progress.show([slot.run for slot in slots if slot.run is not None], outcomes, len(pending))
+    finally:
+        for slot in slots:
+            slot.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def local_worker(threads: int, device: str | None = None) -> Executor:
+    """A worker process that lives on from cell to cell, because importing the libraries takes seconds."""
+    # Read by the numerical libraries of the worker as they load.
+    os.environ.update({name: str(threads) for name in THREAD_VARIABLES}, OMP_WAIT_POLICY="PASSIVE")
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, context, _start_worker, (threads, device))
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Slot:
+    """A place for one cell at a time; makes a new executor after a death."""
+
+    def __init__(self, make: MakeExecutor) -> None:
+        self.make = make
+        self.executor: Any = None
+        self.run: Path | None = None
+        self.job: Any = None
+        self.asked = False
+
+    def start(self, run: Path, arguments: list[str], imports: list[str]) -> None:
+        self.executor = self.executor or self.make()
+        try:
+            self.job = self.executor.submit(run_cell, run, arguments, imports)
+        except BrokenExecutor:  # killed while it had nothing to do
+            self.close()
+            self.executor = self.make()
+            self.job = self.executor.submit(run_cell, run, arguments, imports)
+        self.run = run
+
+    def ask_to_stop(self) -> None:
+        """Once: a second signal would reach a worker that has stopped listening."""
+        if not self.asked:
+            self.asked = True
+            for pid in list(getattr(self.executor, "_processes", None) or {}):
+                os.kill(pid, signal.SIGTERM)
+            self.job.cancel()  # reaches a job of a cluster, or one that has not begun
+
+    def finish(self, stopping: bool) -> tuple[Path, str]:
+        assert self.run is not None
+        job, run = self.job, self.run
+        self.job = self.run = None
+        try:
+            return run, job.result()
+        except (Exception, KeyboardInterrupt) as error:  # a lost process, or a cell that could not even write its log
+            print(f"{run.name}: {type(error).__name__} {error}", file=sys.stderr)
+            self.close()
+            return run, INTERRUPTED if stopping else DIED
+
+    def close(self) -> None:
+        if self.executor is not None:
+            self.executor.shutdown(wait=True, cancel_futures=True)
+            self.executor = None
+
+
+def _start_worker(threads: int, device: str | None) -> None:
+    if device is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = device
+    import torch  # after the environment is set
+
+    torch.set_num_threads(threads)
+
+
+_working = threading.Lock()
+"""Held by a worker process while it works on a cell."""
+
+
+def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
+    """Train one run in this process, all it prints going to its log; gives its outcome."""
+    with _working, open(run / run_directory.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
+        from experiments.training.command_line import AlreadyDone, ObjectiveCLI
+        from experiments.training.loop import Busy, Interrupted
+
+        _leave_with_parent(lambda: ObjectiveCLI.stop.ask(signal.SIGTERM))
+        try:
+            ObjectiveCLI(["fit", *arguments], imports)
+        except AlreadyDone:
+            return DONE
+        except (Interrupted, KeyboardInterrupt):
+            return INTERRUPTED
+        except Busy:  # another sweep's; its status is not ours to write
+            return BUSY
+        except BaseException as error:
+            traceback.print_exc()
+            failure = {"state": "failed", "error": " ".join(str(error).split()), "log": str(run / run_directory.LOG)}
+            durable.write_json(run / run_directory.STATUS, {**run_directory.read_status(run), **failure})
+            return FAILED
+        return DONE
+
+
+class _output_to:
+    """Send file descriptors 1 and 2, those of libraries and child processes too, to an open file."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __enter__(self) -> None:
+        self.before = [os.dup(1), os.dup(2)]
+        for standard in (1, 2):
+            os.dup2(self.descriptor, standard)
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for standard, before in zip((1, 2), self.before, strict=True):
+            os.dup2(before, standard)
+            os.close(before)
+
+
+def _leave_with_parent(stop: Callable[[], None]) -> None:
+    """When the launching process is gone, let the cell save and stop, and leave: no orphan trains on or lingers."""
+    parent = multiprocessing.parent_process()
+    if parent is not None and not any(thread.name == "parent-watch" for thread in threading.enumerate()):
+
+        def watch() -> None:
+            parent.join()
+            stop()
+            with _working:
+                os._exit(1)
+
+        threading.Thread(target=watch, name="parent-watch", daemon=True).start()

@@ -1,0 +1,127 @@
+"""Packing: the documents of a corpus to blocks of exactly T tokens, which all runs of a grid share.
+
+The documents of a split, each as [CLS] tokens [SEP], follow each other without padding; the stream is cut
+every T tokens, and what is left at its end (fewer than T tokens) is dropped and counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+from tqdm import tqdm
+
+from experiments.corpora.base import Corpus
+from experiments.records.durable import file_digest
+from experiments.text.packed import FORMAT, PACKED_SPLITS, Packed, open_packed, seal_of
+from experiments.text.token_stream import parallel_encoding, token_stream
+from experiments.text.tokenizer import Tokenizer, TokenizerConfig
+
+
+def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str | Path) -> Packed:
+    """Packed data of a corpus below `root`: built when absent, opened and verified when there.
+
+    Safe when several processes call it at once (one builds, the others wait), and when one is killed: the
+    directory appears whole or not at all.
+
+    Raises:
+        ValueError: when the corpus has no document or not one block in a split, when `root` cannot be
+            written, or when the packed data that is there is damaged.
+    """
+    if block_length < 2:
+        raise ValueError(f"block_length={block_length} must be at least 2")
+    kind = corpus.default_tokenizer if config.kind == "auto" else config.kind
+    key = packing_key(corpus, config, block_length)
+    label = Path(kind).stem if Path(kind).is_file() else f"{kind}{config.size}"
+    directory = Path(root) / f"{type(corpus).__name__.lower()}-{label}-T{block_length}-{key[:12]}"
+    if not directory.exists():
+        lock = FileLock(directory.with_name(f".{directory.name}.lock"))
+        try:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except OSError as error:
+            raise ValueError(
+                f"cannot write packed data below {Path(root).absolute()}: {error}; choose another data root"
+            ) from error
+        try:
+            if not directory.exists():
+                _build(corpus, config, block_length, directory)
+        finally:
+            lock.release()
+    return open_packed(directory)
+
+
+def packing_key(corpus: Corpus, config: TokenizerConfig, block_length: int) -> str:
+    """sha256 of all that decides what packed data holds."""
+    if Path(config.kind).is_file():
+        tokenizer: object = file_digest(Path(config.kind))
+    else:
+        kind = corpus.default_tokenizer if config.kind == "auto" else config.kind
+        tokenizer = (kind, config.size, config.train_characters)
+    return hashlib.sha256(repr((FORMAT, corpus.fingerprint(), tokenizer, block_length)).encode()).hexdigest()
+
+
+def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory: Path) -> None:
+    """Writes beside the target and renames. Whoever holds the lock may clear what a killed process left."""
+    partial = directory.with_name(f".{directory.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    try:
+        with parallel_encoding():
+            tokenizer = Tokenizer.build(config, corpus.default_tokenizer, corpus.documents("train"))
+            tokenizer.save(partial / "tokenizer.json")
+            dtype = np.dtype("<u2" if tokenizer.size <= 2**16 else "<u4")
+            splits = {}
+            for split in PACKED_SPLITS:
+                splits[split] = _write(corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin")
+        train = splits["train"]
+        manifest = {
+            "format": FORMAT,
+            "corpus": type(corpus).__name__,
+            "corpus_fingerprint": corpus.fingerprint(),
+            "tokenizer_fingerprint": tokenizer.fingerprint,
+            "vocabulary_size": tokenizer.size,
+            "block_length": block_length,
+            "dtype": dtype.str,
+            "characters_per_token": train["characters"] / max(1, train["tokens"] - train["specials"]),
+            "splits": splits,
+            "files": {
+                path.name: {"bytes": path.stat().st_size, "sha256": file_digest(path)}
+                for path in sorted(partial.iterdir())
+            },
+        }
+        text = json.dumps({**manifest, "seal": seal_of(manifest)}, indent=2)
+        (partial / "manifest.json").write_text(text + "\n", encoding="utf-8")
+        os.replace(partial, directory)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _write(
+    corpus: Corpus, split: str, tokenizer: Tokenizer, dtype: np.dtype, block_length: int, path: Path
+) -> dict[str, int]:
+    """Streams one split to its file; counts cover the whole stream, the dropped tail included."""
+    counts = {"documents": 0, "characters": 0, "tokens": 0, "specials": 0}
+    progress = tqdm(desc=f"packing {split}", unit="char", unit_scale=True, disable=None, delay=5)
+    with open(path, "wb") as file, progress:
+        for chunk in token_stream(corpus.documents(split), tokenizer, dtype):
+            chunk.tokens.tofile(file)
+            for name in counts:
+                counts[name] += len(chunk.tokens) if name == "tokens" else getattr(chunk, name)
+            progress.update(chunk.characters)
+        blocks, tail = divmod(counts["tokens"], block_length)
+        file.truncate(blocks * block_length * dtype.itemsize)
+    name = type(corpus).__name__
+    if not counts["documents"]:
+        raise ValueError(f"{name} has no document in its {split} split; give it more text")
+    if not blocks:
+        raise ValueError(
+            f"the {split} split of {name} has {counts['tokens']} tokens, too few for a block of "
+            f"{block_length}; give it more text, a larger share of it, or a smaller block_length"
+        )
+    return {**counts, "blocks": blocks, "dropped_tail": tail}

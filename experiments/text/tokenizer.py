@@ -1,0 +1,183 @@
+"""Tokenizers: by character, byte-level BPE or WordPiece trained here, or any tokenizer.json.
+
+What decoding gives back:
+
+  character  the text itself; a character that is not in the vocabulary comes back as [UNK].
+  bpe        the text itself, always.
+  wordpiece  the text with each run of white space made one space and none at either end; a word with a
+             character outside the vocabulary's alphabet (ASCII and the most frequent others, up to a quarter
+             of its size) or with more than 1,000 characters comes back as [UNK]; a word that begins with "##"
+             or with the name of a special token gets a space after its first character.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tokenizers import Encoding
+from tokenizers import Tokenizer as Backend
+
+from experiments.text.codec import Spelling
+from experiments.text.tokenizer_training import KINDS, SPECIALS, train_backend
+
+if TYPE_CHECKING:
+    from objectives.vocabulary import Vocabulary
+
+# How the tokenizers of other projects call what this one calls pad, unknown, cls, sep and mask.
+ROLES = {
+    "pad": ("[PAD]", "<pad>", "<|pad|>", "<|padding|>"),
+    "unknown": ("[UNK]", "<unk>", "<|unk|>"),
+    "cls": ("[CLS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "[BOS]"),
+    "sep": ("[SEP]", "</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>", "[EOS]"),
+    "mask": ("[MASK]", "<mask>", "<|mask|>"),
+}
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """Which tokenizer a corpus is read with.
+
+    Raises:
+        ValueError: when the kind is unknown, or the size leaves no room beside the special tokens.
+    """
+
+    kind: str = "auto"
+    """auto (character for Chinese, else bpe), character, bpe, wordpiece, or the path of a tokenizer.json."""
+    size: int = 4096
+    """Largest vocabulary, special tokens included; not used for a tokenizer.json."""
+    train_characters: int = 100_000_000
+    """The tokenizer is trained on the first so many characters of the training split."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("auto", *KINDS) and not Path(self.kind).is_file():
+            raise ValueError(
+                f'tokenizer kind "{self.kind}" is neither auto, {", ".join(KINDS)} nor the path of a '
+                "tokenizer.json that exists"
+            )
+        if self.size <= len(SPECIALS):
+            raise ValueError(
+                f"a vocabulary of {self.size} has no room beside its {len(SPECIALS)} special tokens; "
+                f"set the tokenizer's size to more than {len(SPECIALS)}"
+            )
+        if self.train_characters < 1:
+            raise ValueError(f"train_characters={self.train_characters} must be positive")
+
+
+class Tokenizer:
+    """A `tokenizers.Tokenizer` with known special tokens. In text, special tokens are plain text.
+
+    Raises:
+        ValueError: when a role (pad, unknown, cls, sep, mask) has no token, or two share one.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        backend.no_padding()
+        backend.no_truncation()
+        backend.encode_special_tokens = True
+        self.backend = backend
+        self.roles = {role: _find(backend, role, names) for role, names in ROLES.items()}
+        if len(set(self.roles.values())) < len(self.roles):
+            raise ValueError(f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}")
+        added = backend.get_added_tokens_decoder()
+        marked = {number for number, token in added.items() if token.special}
+        self.specials = tuple(sorted(marked | set(self.roles.values())))
+        self.size = 1 + max(backend.get_vocab(with_added_tokens=True).values())
+        self._reserved = frozenset(self.specials) - {self.roles["unknown"]}
+
+    @classmethod
+    def train(cls, kind: str, size: int, texts: Iterable[str]) -> Tokenizer:
+        """A tokenizer of kind character, bpe or wordpiece; the same texts give the same one, bit for bit."""
+        return cls(train_backend(kind, size, texts))
+
+    @classmethod
+    def build(cls, config: TokenizerConfig, default_kind: str, texts: Iterable[str]) -> Tokenizer:
+        """The tokenizer that a config describes, trained on the texts or loaded."""
+        kind = default_kind if config.kind == "auto" else config.kind
+        if kind not in KINDS:
+            return cls.load(kind)
+        return cls.train(kind, config.size, _capped(texts, config.train_characters))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Reads a tokenizer.json. ValueError when it is missing, broken or lacks a special token."""
+        try:
+            backend = Backend.from_str(Path(path).read_text(encoding="utf-8"))
+        except Exception as error:  # tokenizers raises bare Exception for a broken file
+            raise ValueError(f"cannot read the tokenizer {path}: {error}") from error
+        try:
+            return cls(backend)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Writes a tokenizer.json that `tokenizers` and `transformers` can read."""
+        Path(path).write_text(self.backend.to_str(pretty=True), encoding="utf-8")
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 of the tokenizer.json with sorted keys and no white space."""
+        canonical = json.dumps(json.loads(self.backend.to_str()), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def vocabulary(self, characters_per_token: float = 1.0) -> Vocabulary:
+        """What an objective has to know about this tokenizer."""
+        from objectives.vocabulary import Vocabulary
+
+        return Vocabulary(
+            size=self.size, specials=self.specials, characters_per_token=characters_per_token, **self.roles
+        )
+
+    def encode_batch(self, texts: list[str]) -> list[list[int]]:
+        """Ids of each text, without special tokens around them (see `wrap`)."""
+        return [self._without_reserved(encoding.ids) for encoding in self.encodings(texts)]
+
+    def encodings(self, texts: list[str]) -> list[Encoding]:
+        """What the backend makes of each text, without offsets; the ids still need `strip_reserved`."""
+        return self.backend.encode_batch_fast(texts, add_special_tokens=False)
+
+    def strip_reserved(self, ids: np.ndarray) -> None:
+        """Puts [UNK] in place of special ids, in the array itself.
+
+        Some tokenizers find "[MASK]" in their ordinary vocabulary; text must not forge a document's edge or a mask.
+        """
+        reserved = np.zeros(self.size, bool)
+        reserved[list(self._reserved)] = True
+        ids[reserved[ids]] = self.roles["unknown"]
+
+    def wrap(self, ids: list[int]) -> list[int]:
+        """A document as the models read it: [CLS] ids [SEP]."""
+        return [self.roles["cls"], *ids, self.roles["sep"]]
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """Text to tokens with their characters and words, and tokens to text."""
+        return Spelling(self.backend, self.specials, self.roles["unknown"])
+
+    def _without_reserved(self, ids: list[int]) -> list[int]:
+        # As strip_reserved does.
+        if self._reserved.isdisjoint(ids):
+            return ids
+        return [self.roles["unknown"] if number in self._reserved else number for number in ids]
+
+
+def _find(backend: Backend, role: str, names: tuple[str, ...]) -> int:
+    for name in names:
+        number = backend.token_to_id(name)
+        if number is not None:
+            return number
+    raise ValueError(f"the tokenizer has no {role} token; add one of {', '.join(names)} as a special token")
+
+
+def _capped(texts: Iterable[str], characters: int) -> Iterator[str]:
+    for text in texts:
+        yield text[:characters]
+        characters -= len(text)
+        if characters <= 0:
+            return

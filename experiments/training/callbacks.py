@@ -1,0 +1,164 @@
+"""What happens around the steps of a run: checkpoints, snapshots with their evaluation, and the status file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.utilities import rank_zero_only
+from tqdm import tqdm
+
+from experiments.evaluation.evaluation import EvaluationConfig
+from experiments.records import durable, run_directory
+from experiments.training.checkpoint_files import DurableCheckpointIO, complete
+from experiments.training.recorder import Recorder, step_ended
+from objectives import Batch, Objective
+
+KEPT_CHECKPOINTS = 2
+
+
+class StopRequest:
+    """Set by a signal handler; the run then saves at the end of its step and stops."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def ask(self, signal_number: int, frame: object = None) -> None:
+        """The signal handler."""
+        self.signal = signal_number
+
+
+class Snapshots(pl.Callback):
+    """At log-spaced token counts: evaluate, record, and keep the weights."""
+
+    def __init__(
+        self,
+        directory: Path,
+        recorder: Recorder,
+        evaluate: Callable[[Objective], dict[str, float]],
+        config: EvaluationConfig,
+    ) -> None:
+        self.directory, self.recorder, self.evaluate, self.config = directory, recorder, evaluate, config
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        budget = objective.budget_tokens(objective.block_length)
+        steps = snapshot_steps(budget, objective.tokens_per_step, self.config.snapshots, self.config.first_tokens)
+        if step_ended(trainer, batch_idx) and trainer.global_step in steps:
+            self.recorder.record(trainer, objective, self.evaluate(objective))
+            tokens = int(objective.ledger.compute()["tokens"])
+            trainer.save_checkpoint(self.directory / f"tokens-{tokens:012d}.ckpt", weights_only=True)
+
+
+def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | None = None) -> list[int]:
+    """Steps at which `count` log-spaced token counts from `first` (a 64th of the budget when None) to the budget are
+    reached; fewer where two fall on one step."""
+    last = -(-budget // tokens_per_step)
+    start = min(first if first is not None else budget / 64, budget)
+    spaced = (start * (budget / start) ** (index / max(count - 1, 1)) for index in range(count - 1))
+    return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | {last})
+
+
+class AllMeasures(pl.Callback):
+    """For `test`: adds a snapshot's measurements to the loss on all held-out blocks, which the objective logs."""
+
+    LOGGED = tuple(f"held_out/{name}" for name in ("nats", "accuracy", "bits_per_character", "density"))
+
+    def __init__(self, evaluate: Callable[[Objective], dict[str, float]]) -> None:
+        self.evaluate = evaluate
+
+    def on_test_epoch_end(self, trainer: pl.Trainer, objective: Any) -> None:
+        measured = self.evaluate(objective)
+        objective.log_dict({name: value for name, value in measured.items() if name not in self.LOGGED})
+
+
+class Checkpoints(pl.Callback):
+    """Saves all of a run's state every `every_steps` steps, and when asked to stop."""
+
+    def __init__(self, directory: Path, every_steps: int, stop: StopRequest) -> None:
+        self.directory, self.every_steps, self.stop = directory, every_steps, stop
+        self.restored: dict[str, Any] | None = None
+
+    def on_train_start(self, trainer: pl.Trainer, objective: Any) -> None:
+        # Lightning has put its own handler before ours by now, and would leave in the middle of a step.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self.stop.ask)
+        if self.restored is not None and self.read_all(trainer, objective):
+            trainer.should_stop = True
+
+    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+        # As late as this, because Lightning and the loaders draw numbers while they set up.
+        if self.restored is not None:
+            torch.set_rng_state(self.restored["cpu"])
+            if self.restored["cuda"]:
+                torch.cuda.set_rng_state_all(self.restored["cuda"])
+            self.restored = None
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if not step_ended(trainer, batch_idx):
+            return
+        stopping = trainer.strategy.reduce_boolean_decision(self.stop.signal is not None, all=False)
+        if stopping or trainer.global_step % self.every_steps == 0:
+            path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
+            trainer.save_checkpoint(path, weights_only=False)
+            if trainer.is_global_zero:
+                for path in complete(self.directory)[:-KEPT_CHECKPOINTS]:
+                    DurableCheckpointIO().remove_checkpoint(path)
+        if stopping:
+            trainer.should_stop = True
+
+    def read_all(self, trainer: pl.Trainer, objective: Objective) -> bool:
+        """True when the checkpoint that the run is resumed from was that of its last step."""
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        return objective.ledger.compute()["tokens"] >= objective.budget_tokens(data.block_length)
+
+    def state_dict(self) -> dict[str, Any]:
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.restored = state
+
+
+class Status(pl.Callback):
+    """Keeps status.json up to date, at most once a second, with a bar of the tokens read on a terminal."""
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self.written = 0.0
+        self.values: dict[str, Any] = {"state": "running", "pid": os.getpid()}
+        self.bar = tqdm(disable=None, unit=" tokens", unit_scale=True, desc=run.name)
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if time.monotonic() - self.written > 1:
+            tokens = trainer.global_step * objective.tokens_per_step
+            seconds = objective.ledger.seconds.item()
+            self.bar.total = objective.budget_tokens(objective.block_length)
+            self.bar.update(tokens - self.bar.n)
+            self.write(
+                step=trainer.global_step,
+                tokens=tokens,
+                budget_tokens=self.bar.total,
+                tokens_per_second=tokens / seconds if seconds else 0.0,
+            )
+
+    def on_train_end(self, trainer: pl.Trainer, objective: Any) -> None:
+        self.bar.close()
+
+    @rank_zero_only
+    def write(self, **values: Any) -> None:
+        self.values.update(values)
+        self.written = time.monotonic()
+        durable.write_json(self.run / run_directory.STATUS, self.values)

@@ -1,0 +1,73 @@
+"""`clm-vs-mlm fit`, `validate` and `test` as commands."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from jsonargparse import ArgumentError
+
+from experiments.sweeps.grid import shipped
+from experiments.training.command_line import AlreadyDone, ObjectiveCLI
+from experiments.training.loop import Interrupted
+
+ALLOW = "--allow-import"
+USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configuration name a package of yours."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 0 when done, 130 when interrupted. Raises ValueError on bad input."""
+    arguments, imports = _take_imports(arguments)
+    try:
+        cli = ObjectiveCLI(by_bare_name(arguments), imports)
+    except (ArgumentError, ValueError, TypeError) as error:
+        raise ValueError(plain_reason(str(error))) from error
+    except AlreadyDone as done:
+        print(f"{done} is done; nothing to do", file=sys.stderr)
+        return 0
+    except Interrupted as interrupted:
+        print(f"interrupted: {interrupted}", file=sys.stderr)
+        return 130
+    if cli.subcommand == "fit" and cli.trainer.is_global_zero:
+        print(cli.run_directory)
+    return 0
+
+
+def plain_reason(message: str) -> str:
+    """The cause in a parser's message, without the list of types it tried and the values it was given."""
+    message = re.split(r"Given value( type)?:", message)[0]
+    message = re.sub(r"\s*- Expected a <class 'NoneType'>", "", message)
+    message = re.sub(
+        r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-\s*",
+        "",
+        message,
+        flags=re.S,
+    )
+    message = re.sub(r"Add the import path to .* to allow it", f"To allow it, add {ALLOW} PACKAGE", message)
+    return " ".join(message.split())
+
+
+def _take_imports(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    rest, imports = list(arguments), []
+    while ALLOW in rest:
+        place = rest.index(ALLOW)
+        if place + 1 == len(rest):
+            raise ValueError(USAGE)
+        imports.append(rest[place + 1])
+        del rest[place : place + 2]
+    return rest, imports
+
+
+def by_bare_name(arguments: list[str]) -> list[str]:
+    """Replace `--config clm` by the path of the shipped configuration of that name, unless there is such a file."""
+    for place, argument in enumerate(arguments):
+        flag, equals, value = argument.partition("=")
+        if flag in ("--config", "-c") and equals:
+            arguments[place : place + 1] = [flag, value]
+    for place in range(len(arguments) - 1):
+        name = arguments[place + 1]
+        if arguments[place] in ("--config", "-c") and re.fullmatch(r"[\w-]+", name) and not Path(name).exists():
+            arguments[place + 1] = str(shipped("configs", name) or name)
+    return arguments

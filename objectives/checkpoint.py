@@ -1,0 +1,33 @@
+"""Objectives as files: how a checkpoint becomes an objective again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from objectives.base import Objective
+from objectives.identity import build_arguments, import_object
+
+
+def load(path: str | Path) -> Objective:
+    """The objective saved in a checkpoint or snapshot, with its weights, in eval mode on the CPU.
+
+    Raises:
+        ValueError: when the file is no checkpoint of an objective, or cannot be read.
+    """
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is a directory; name a file, such as one of a run's snapshots/")
+
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+        cls = import_object(checkpoint["objective"]["class_path"])
+        if not (isinstance(cls, type) and issubclass(cls, Objective)):  # a checkpoint must not have anything called
+            raise ValueError(f"{checkpoint['objective']['class_path']} is no objective")
+        objective: Objective = cls(**build_arguments(cls, checkpoint["objective"]["arguments"]))
+        objective.load_state_dict(checkpoint["state_dict"])
+    except FileNotFoundError:
+        raise ValueError(f"no checkpoint at {path}") from None
+    except Exception as error:
+        raise ValueError(f"{path} is no checkpoint of an objective, or is damaged ({error})") from error
+    return objective.eval()

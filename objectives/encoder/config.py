@@ -1,0 +1,45 @@
+"""Geometry of the encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """Geometry of the encoder.
+
+    Raises:
+        ValueError: when the heads do not divide the width into even parts, or a number is out of range.
+    """
+
+    width: int = 128
+    """Size of the hidden states."""
+    depth: int = 4
+    """Number of layers."""
+    heads: int = 4
+    """Number of attention heads; width / heads must be even, for the rotary positions."""
+    intermediate: int | None = None
+    """Size inside the GeGLU, after gating; 2 * width when not given."""
+    max_length: int = 512
+    """Longest sequence the encoder accepts."""
+    rope_theta: float = 10_000.0
+    """Base of the rotary frequencies."""
+    norm_eps: float = 1e-5
+    """Epsilon of the layer norms."""
+    dropout: float = 0.0
+    """Dropout after the embedding, in the attention and in the feed-forward part."""
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.depth, self.heads, self.max_length) < 1 or self.width % (2 * self.heads):
+            raise ValueError(
+                f"width, depth, heads and max_length must be positive and width / heads an even number, but got "
+                f"width {self.width}, depth {self.depth}, heads {self.heads}, max_length {self.max_length}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), but is {self.dropout}")
+
+    @property
+    def inner(self) -> int:
+        """Size inside the GeGLU after gating."""
+        return self.intermediate or 2 * self.width

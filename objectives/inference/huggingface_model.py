@@ -1,0 +1,85 @@
+"""Stock Hugging Face models, as scoring, filling and generating see them.
+
+R rows, T positions, N asked positions, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from objectives.inference.language_model import Reader
+
+
+class PretrainedReader(Reader):
+    """An `AutoModelForMaskedLM` or `AutoModelForCausalLM`, with the special tokens of its tokenizer.
+
+    A causal model whose tokenizer puts nothing in front of a text gets its beginning-of-sentence token there, if it has
+    one. Works for the families whose head reads `last_hidden_state` of the base model: BERT, RoBERTa, ModernBERT, GPT-2
+    and their like.
+
+    Args:
+        model: the Hugging Face model.
+        tokenizer: its tokenizer.
+        causal: whether it is a causal model.
+
+    Raises:
+        ValueError: when a special token of the tokenizer is not in the model's vocabulary.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, causal: bool) -> None:
+        self.module, self.causal = model, causal
+        self.before, self.after = _surroundings(tokenizer)
+        if causal and not self.before and tokenizer.bos_token_id is not None:
+            self.before = (tokenizer.bos_token_id,)
+        self.mask = None if causal else tokenizer.mask_token_id
+        self.end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
+        self.vocabulary_size = model.config.vocab_size
+        needed = (*self.before, *self.after, *(i for i in (self.mask, self.end) if i is not None))
+        if max(needed, default=0) >= self.vocabulary_size:
+            raise ValueError(
+                "a special token of the tokenizer is not in the model's vocabulary: they do not belong together"
+            )
+        # An embedding may be larger than its tokenizer; the surplus stands for no text. It may be smaller too, where
+        # somebody added a special token that the model has never seen.
+        surplus = range(len(tokenizer), self.vocabulary_size)
+        self.specials = frozenset(i for i in (*tokenizer.all_special_ids, *surplus) if i < self.vocabulary_size)
+        self.max_length = _max_length(model, tokenizer)
+
+    def logits(self, inputs_RT: Tensor, asked_RT: Tensor) -> Tensor:
+        """The head sees the asked positions only.
+
+        Raises:
+            ValueError: when the head does not read the base model's last_hidden_state.
+        """
+
+        def keep_asked(base: Any, arguments: Any, output: Any) -> Any:
+            output.last_hidden_state = output.last_hidden_state[asked_RT][None]
+            return output
+
+        hook = self.module.base_model.register_forward_hook(keep_asked)
+        try:
+            logits_1NV = self.module(input_ids=inputs_RT).logits
+        finally:
+            hook.remove()
+        if logits_1NV.shape[:2] != (1, int(asked_RT.sum())):
+            raise ValueError(f"models of the kind {type(self.module).__name__} are not supported")
+        return logits_1NV[0].float()
+
+
+def _surroundings(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The special tokens that a tokenizer puts in front of a text and behind it."""
+    encoded = tokenizer("a", return_special_tokens_mask=True)
+    ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
+    first = special.index(0)
+    last = len(special) - special[::-1].index(0)
+    return tuple(ids[:first]), tuple(ids[last:])
+
+
+def _max_length(model: Any, tokenizer: Any) -> int:
+    positions = getattr(model.config, "max_position_embeddings", None) or tokenizer.model_max_length
+    # RoBERTa numbers positions from behind the id of its padding token.
+    embeddings = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(embeddings, "padding_idx", None)
+    return min(positions - (0 if padding is None else padding + 1), tokenizer.model_max_length)

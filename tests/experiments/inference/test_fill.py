@@ -1,0 +1,257 @@
+"""The command fill: one form of answer for one blank or many, for masked and causal models."""
+
+import json
+import math
+
+import pytest
+import torch
+from tokenizers import pre_tokenizers
+
+from experiments.cli import main
+from experiments.inference.blanks import Text, _without_chinese_spaces
+from experiments.inference.methods import method_of, score
+from experiments.inference.open_model import open_model
+from objectives.inference.scoring import pseudo_log_likelihood
+from tests.support.pretrained import build
+
+
+def fill(run, text, *options):
+    return main(["fill", str(run), text, "--format", "jsonl", *map(str, options)])
+
+
+def answers(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def scored(run, text):
+    model = open_model(str(run))
+    (values,) = score(model, [model.spelling.spell(text).ids], method_of(model))
+    return math.fsum(values)
+
+
+@pytest.mark.parametrize("arm", ["CLM Chinese", "MLM Chinese"])
+def test_one_blank_and_many_have_one_form(arm, runs, capsys):
+    for text in ("我 今天 [MASK] 北京", "我[MASK]天[MASK]北京", "[MASK][MASK]"):
+        assert fill(runs[arm], text, "--top", 3) == 0
+        rows = answers(capsys)
+        blanks = text.count("[MASK]")
+        places = [str(number + 1) for number in range(blanks)]
+        assert list(dict.fromkeys(row["blank"] for row in rows)) == [*places, "all"]
+        for place in places:
+            best = [row for row in rows if row["blank"] == place]
+            assert [row["rank"] for row in best] == [1, 2, 3]
+            assert [row["probability"] for row in best] == sorted((row["probability"] for row in best), reverse=True)
+            assert all(len(row["fills"]) == 1 and row["text"].count("[MASK]") == blanks - 1 for row in best)
+            assert all((row["sentence_nats"] is None) == (blanks > 1) for row in best)
+        together = [row for row in rows if row["blank"] == "all"]
+        assert all(len(row["fills"]) == blanks and "[MASK]" not in row["text"] for row in together)
+        for row in together:
+            assert row["sentence_nats"] == pytest.approx(scored(runs[arm], row["text"]), abs=1e-4)
+
+
+@pytest.mark.parametrize("arm", ["CLM Chinese", "MLM Chinese"])
+def test_spaces_between_chinese_characters_are_left_out(arm, runs, capsys):
+    fill(runs[arm], "我 今天 [MASK] 北京")
+    spaced = answers(capsys)
+    fill(runs[arm], "我今天[MASK]北京")
+    assert answers(capsys) == spaced
+
+
+def test_a_masked_model_shows_its_distribution(runs, capsys):
+    fill(runs["MLM Chinese"], "我今天[MASK]北京", "--top", 1000)
+    rows = [row for row in answers(capsys) if row["blank"] == "1"]
+    model = open_model(str(runs["MLM Chinese"]))
+    left, right = model.spelling.spell("我今天").ids, model.spelling.spell("北京").ids
+    row = torch.tensor([[*model.reader.before, *left, model.reader.mask, *right, *model.reader.after]])
+    with torch.no_grad():
+        shares = model.reader.logits(row, row == model.reader.mask)[0].double().softmax(-1)
+    regular = [token for token in range(model.reader.vocabulary_size) if token not in model.reader.specials]
+    assert {row["fills"][0]: pytest.approx(row["probability"], abs=1e-6) for row in rows} == {
+        model.spelling.name(token): shares[token].item() for token in regular
+    }
+
+
+def test_a_causal_model_ranks_whole_sentences(runs, capsys):
+    fill(runs["CLM Chinese"], "我今天[MASK]北京", "--top", 1000)
+    rows = [row for row in answers(capsys) if row["blank"] == "1"]
+    nats = [scored(runs["CLM Chinese"], row["text"]) for row in rows]
+    assert nats == sorted(nats, reverse=True)
+    shares = torch.tensor(nats, dtype=torch.float64).softmax(0)
+    assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+    fill(runs["CLM Chinese"], "我今天[MASK]北京", "--top", 1000, "--width", 2)
+    assert len([row for row in answers(capsys) if row["blank"] == "1"]) == 2
+
+
+def test_shares_of_a_blank_add_up_over_the_others(runs, capsys):
+    fill(runs["CLM Chinese"], "我[MASK]天[MASK]", "--top", 1000)
+    rows = answers(capsys)
+    for place in (0, 1):
+        for row in [row for row in rows if row["blank"] == str(place + 1)]:
+            both = [
+                one["probability"] for one in rows if one["blank"] == "all" and one["fills"][place] == row["fills"][0]
+            ]
+            assert row["probability"] == pytest.approx(sum(both), abs=1e-9)
+
+
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM wordpiece", "MLM Chinese"])
+def test_candidates_are_scored_whole(arm, runs, capsys):
+    text, candidates = (
+        ("我[MASK]北京", ["去", "今天在", "天"])
+        if "Chinese" in arm
+        else ("the [MASK] sees", ["cat", "old bird", "river"])
+    )
+    assert fill(runs[arm], text, "--candidates", *candidates) == 0
+    rows = [row for row in answers(capsys) if row["blank"] == "all"]
+    assert {row["text"] for row in rows} == {text.replace("[MASK]", one) for one in candidates}
+    model, nats = open_model(str(runs[arm])), {}
+    for candidate in candidates:
+        whole = text.replace("[MASK]", candidate)
+        one = model.spelling.spell(whole)
+        if arm == "CLM":
+            nats[candidate] = scored(runs[arm], whole)
+            continue
+        start = whole.index(candidate)
+        inside = [a < start + len(candidate) and b > start for a, b in one.spans]
+        assert sum(inside) >= (1 if len(candidate) < 4 else 2)
+        total = 0.0  # by hand: hide the whole candidate, then show it piece by piece
+        places = [place for place, there in enumerate(inside) if there]
+        for number, place in enumerate(places):
+            row = torch.tensor([[*model.reader.before, *one.ids, *model.reader.after]])
+            hidden = [one + len(model.reader.before) for one in places[number:]]
+            row[0, hidden] = model.reader.mask
+            asked = torch.zeros_like(row, dtype=torch.bool)
+            asked[0, hidden[0]] = True
+            with torch.no_grad():
+                total += model.reader.logits(row, asked)[0].double().log_softmax(-1)[one.ids[place]].item()
+        nats[candidate] = total
+    shares = torch.tensor([nats[row["fills"][0]] for row in rows], dtype=torch.float64).softmax(0)
+    assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
+    for row in rows:
+        assert row["sentence_nats"] == pytest.approx(scored(runs[arm], row["text"]), abs=1e-4)
+
+
+def test_candidates_for_several_blanks_are_combined(runs, capsys):
+    assert fill(runs["MLM Chinese"], "[MASK]今[MASK]", "--candidates", "我", "天气", "--top", 9) == 0
+    rows = [row for row in answers(capsys) if row["blank"] == "all"]
+    assert {tuple(row["fills"]) for row in rows} == {(a, b) for a in ("我", "天气") for b in ("我", "天气")}
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+
+
+def test_a_blank_takes_the_space_in_front_of_it(runs, capsys):
+    model = open_model(str(runs["MLM"]))
+    assert model.spelling.spaces_lead
+    text = Text.of("the [MASK] sees", model)
+    assert text.template == (*model.spelling.spell("the").ids, None, *model.spelling.spell(" sees").ids)
+    assert text.filled({0: " cat"}) == "the cat sees" and text.filled({}) == "the [MASK] sees"
+    assert not open_model(str(runs["MLM Chinese"])).spelling.spaces_lead
+    pieces = open_model(str(runs["MLM wordpiece"])).spelling
+    assert pieces.spaces_lead
+    assert {pieces.behind(token) for token in pieces.spell("cat ther").ids} == {" cat", " the", "r"}
+
+
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM wordpiece"])
+def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
+    """A token without a space in front is glued to the word before it, as the model saw it."""
+    model = open_model(str(runs[arm]))
+    spelling = model.spelling
+    whole = [token for token in range(model.reader.vocabulary_size) if "�" not in spelling.read([token])]
+    tokens = {spelling.behind(token): token for token in whole}
+    for text in ("the [MASK] sees the bird", "[MASK] old cat", "the old[MASK]"):
+        assert fill(runs[arm], text, "--top", 60) == 0
+        template, glued = Text.of(text, model), 0
+        for row in answers(capsys):
+            if row["fills"][0] not in tokens:  # a part of a character
+                continue
+            ids = template.with_ids([tokens[row["fills"][0]]])
+            assert row["text"].strip() == spelling.read(ids).strip().removeprefix("##")
+            (values,) = score(model, [ids], method_of(model))
+            assert row["sentence_nats"] == pytest.approx(math.fsum(values), abs=1e-4)
+            glued += " " not in row["fills"][0]
+        assert glued
+
+
+def test_a_model_of_another_family_has_its_own_mask(tmp_path, capsys):
+    model, tokenizer = build("roberta")
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    fill(tmp_path, "the <mask> sees")
+    own = answers(capsys)
+    fill(tmp_path, "the [MASK] sees")
+    assert answers(capsys) == own
+    assert len(own) == 6
+
+
+def test_the_output_says_what_the_model_can_see(runs, capsys):
+    for arm, words in (("CLM", "cannot look right"), ("MLM", "no joint probability")):
+        assert main(["fill", str(runs[arm]), "the [MASK] sees"]) == 0
+        first, header, *_ = capsys.readouterr().out.splitlines()
+        assert first.startswith("# ") and words in first
+        assert header == "blank\trank\tfills\tprobability\tsentence_nats\ttext"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("the cat", (), "has no blank; write [MASK]"),
+        ("the [MASK]", ("--top", 0), "must be at least 1"),
+        ("the [MASK]", ("--width", 0), "must be at least 1"),
+        ("the [MASK]", ("--candidates", "cat", " "), "the candidate '' has no token"),
+        ("the [MASK]", ("--candidates", "cat", "--width", 5), "leave it out"),
+        ("[MASK] " * 20, ("--candidates", "cat", "dog"), "more than 1024"),
+        ("river " * 60 + "[MASK]", (), "too long"),
+        ("river " * 60 + "[MASK]", ("--candidates", "cat"), "room for 46"),
+    ],
+)
+@pytest.mark.parametrize("arm", ["CLM", "MLM"])
+def test_bad_requests_get_one_line_and_no_output(arm, text, options, message, runs, capsys):
+    assert fill(runs[arm], text, *options) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.out == ""
+
+
+def test_a_width_is_refused_where_nothing_is_searched(runs, capsys):
+    assert fill(runs["MLM"], "the [MASK]", "--width", 5) == 2
+    assert "--width goes with causal models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("我 今天 [MASK] 北京", ["我今天", "北京"]),
+        ("去 [MASK] now", ["去", " now"]),
+        ("we [MASK] 北 京", ["we ", "北京"]),
+        ("好 ， 我 [MASK] 。", ["好，我", "。"]),
+        ("the old [MASK] sees", ["the old ", " sees"]),
+    ],
+)
+def test_which_spaces_are_left_out(text, parts):
+    assert _without_chinese_spaces(text.split("[MASK]")) == parts
+
+
+def test_fills_that_read_alike_are_not_mixed_up(runs, capsys):
+    """Parts of characters all read as �; each is a fill of its own."""
+    assert fill(runs["CLM"], "the[MASK][MASK]", "--top", 1000, "--width", 1000) == 0
+    rows = [row for row in answers(capsys) if row["blank"] == "2"]
+    names = [row["fills"][0] for row in rows]
+    assert len(set(names)) < len(names)
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+
+
+def test_a_tokenizer_that_opens_every_text_with_a_space_is_refused(tmp_path, capsys):
+    model, tokenizer = build("gpt2")
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert fill(tmp_path, "the [MASK] sees") == 2
+    assert "puts a space in front of every piece of text" in capsys.readouterr().err
+
+
+def test_word_l2r_is_what_scores_candidates(runs):
+    """A candidate's own tokens are one word to the score; the rest of the sentence stays visible."""
+    model = open_model(str(runs["MLM Chinese"]))
+    ids = model.spelling.spell("我今天").ids
+    (values,) = pseudo_log_likelihood(model.reader, [ids], [[0, -1, -1]])
+    (plain,) = pseudo_log_likelihood(model.reader, [ids])
+    assert values[0] == pytest.approx(plain[0], abs=1e-5) and values[2] == pytest.approx(plain[2], abs=1e-5)
+    assert values[1] != pytest.approx(plain[1], abs=1e-3)

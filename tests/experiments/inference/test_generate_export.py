@@ -1,0 +1,159 @@
+"""The commands generate and export."""
+
+import json
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+
+from experiments.cli import main
+from experiments.inference.open_model import open_model, open_trained
+from objectives.inference.huggingface_export import to_encoder
+from tests.support.pretrained import build
+
+
+def generate(run, *options):
+    return main(["generate", str(run), *map(str, options)])
+
+
+def written(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("arm", "options"),
+    [
+        ("CLM", ()),
+        ("MLM", ()),
+        ("MLM", ("--method", "gibbs", "--sweeps", 2)),
+        ("MLM Chinese", ()),
+        ("CLM wordpiece", ()),
+    ],
+)
+def test_texts_go_on_from_the_prompt(arm, options, runs, capsys):
+    prompt = "我今天" if arm == "MLM Chinese" else "the old"
+    options = ("--prompt", prompt, "-n", 3, "--length", 8, "--format", "jsonl", *options)
+    assert generate(runs[arm], *options) == 0
+    captured = capsys.readouterr()
+    rows = [json.loads(line) for line in captured.out.splitlines()]
+    assert [row["sample"] for row in rows] == [1, 2, 3]
+    assert all(row["text"].startswith(prompt) and row["tokens"] <= 8 for row in rows)
+    assert not any(name in row["text"] for row in rows for name in ("[MASK]", "[SEP]", "[CLS]", "[PAD]", "[UNK]"))
+    assert ("MLM defines no joint distribution" in captured.err) == (arm in ("MLM", "MLM Chinese"))
+    generate(runs[arm], *options)
+    assert written(capsys) == rows
+    generate(runs[arm], *options, "--seed", 1)
+    assert written(capsys) != rows
+    generate(runs[arm], *options, "--temperature", 0)
+    assert len({row["text"] for row in written(capsys)}) == 1 or "gibbs" in options
+
+
+def test_many_texts_are_written_in_parts(runs, capsys, monkeypatch):
+    for arm in ("CLM", "MLM"):
+        generate(runs[arm], "-n", 5, "--length", 4, "--format", "jsonl")
+        together = written(capsys)
+        monkeypatch.setattr("objectives.inference.generation.LOGITS_AT_ONCE", 2 * 4 * 300)
+        generate(runs[arm], "-n", 5, "--length", 4, "--format", "jsonl")
+        assert written(capsys) == together
+        monkeypatch.undo()
+
+
+def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
+    assert generate(runs["MLM"], "--length", 3) == 0
+    first, header, _ = capsys.readouterr().out.splitlines()
+    assert first.startswith("# MLM defines no joint distribution") and header == "sample\ttokens\ttext"
+    with pytest.raises(SystemExit):
+        main(["generate", "--help"])
+    assert "MLM defines no joint distribution" in " ".join(capsys.readouterr().out.split())
+    assert generate(runs["CLM"], "--length", 3) == 0
+    assert "#" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bert"])
+def test_stock_models_write_too(kind, tmp_path, capsys):
+    model, tokenizer = build(kind)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert generate(tmp_path, "--prompt", "the old", "--length", 5, "--format", "jsonl", "--temperature", 0) == 0
+    (row,) = written(capsys)
+    if kind == "gpt2":
+        ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer("the old")["input_ids"]]])
+        theirs = model.generate(ids, max_new_tokens=5, do_sample=False, pad_token_id=0)[0]
+        assert row["text"] == tokenizer.decode(theirs[1:], skip_special_tokens=True)
+
+
+@pytest.mark.parametrize(
+    ("arm", "options", "message"),
+    [
+        ("CLM", ("--samples", 0), "--samples must be from 1 to 1000000"),
+        ("CLM", ("--length", 0), "--length at least 1"),
+        ("CLM", ("--samples", 10**20), "--samples must be from 1 to 1000000"),
+        ("CLM", ("--length", 100), "room for 46"),
+        ("MLM", ("--temperature", -1), "temperature must be 0 or from"),
+        ("MLM", ("--temperature", "nan"), "temperature must be 0 or from"),
+        ("MLM", ("--temperature", "inf"), "temperature must be 0 or from"),
+        ("CLM", ("--temperature", "1e-310"), "temperature must be 0 or from"),
+        ("CLM", ("--seed", 2**63), "the seed must be from 0"),
+        ("CLM", ("--seed", -1), "the seed must be from 0"),
+        ("MLM", ("--sweeps", 3), "--sweeps goes with --method gibbs"),
+        ("CLM diverged", (), "has diverged"),
+        ("MLM", ("--top-p", 0), "top_p in (0, 1]"),
+        ("MLM", ("--method", "left_to_right"), "cannot write by left_to_right; use unmasking or gibbs"),
+        ("CLM", ("--method", "gibbs"), "cannot write by gibbs; use left_to_right"),
+        ("MLM", ("--method", "gibbs", "--sweeps", 0), "sweeps must be at least 1"),
+    ],
+)
+def test_bad_requests_get_one_line_and_no_output(arm, options, message, runs, capsys):
+    assert generate(runs[arm], *options) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.out == ""
+
+
+@pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM Chinese", "CLM wordpiece"])
+def test_an_exported_folder_opens_as_a_stock_model(arm, runs, tmp_path, capsys):
+    target = tmp_path / "new" / "model"
+    assert main(["export", str(runs[arm]), str(target)]) == 0
+    assert capsys.readouterr().out == f"{target}\n"
+    assert {path.name for path in target.parent.iterdir()} == {"model"}
+    _, objective, tokenizer = open_trained(str(runs[arm]))
+    auto = AutoModelForMaskedLM if objective.reading == "bidirectional" else AutoModelForCausalLM
+    model, theirs = auto.from_pretrained(target), AutoTokenizer.from_pretrained(target)
+    tokens = torch.randint(0, tokenizer.size, (2, 40), generator=torch.Generator().manual_seed(0))
+    back = to_encoder(model)
+    with torch.no_grad():
+        logits = model(input_ids=tokens).logits
+        for encoder in (objective.encoder, back):
+            ours = encoder.decode(encoder.head(encoder(tokens, objective.reading)))
+            torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
+    texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
+    assert theirs(texts)["input_ids"] == [tokenizer.wrap(ids) for ids in tokenizer.encode_batch(texts)]
+    assert theirs.model_max_length == 48
+    for role, name in (("cls", "cls"), ("sep", "sep"), ("mask", "mask"), ("pad", "pad"), ("unknown", "unk")):
+        assert getattr(theirs, f"{name}_token_id") == tokenizer.roles[role]
+    ids = tokenizer.encode_batch(["the old cat"])[0]
+    assert theirs.decode(ids) == tokenizer.spelling.read(ids)
+
+
+def test_nothing_is_overwritten_and_nothing_left_behind(runs, tmp_path, capsys, monkeypatch):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    assert main(["export", str(runs["MLM"]), str(tmp_path / "full")]) == 2
+    assert "exists already" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["export", str(runs["MLM"]), str(tmp_path / "empty")]) == 0
+    assert open_model(str(tmp_path / "empty")).mask_names == ("[MASK]",)
+    assert main(["export", str(tmp_path / "missing"), str(tmp_path / "never")]) == 2
+
+    assert main(["export", str(runs["CLM diverged"]), str(tmp_path / "never")]) == 2
+    assert "not finite" in capsys.readouterr().err
+    (tmp_path / ".empty2.tmp").mkdir()  # a kill left it
+    assert main(["export", str(runs["MLM"]), str(tmp_path / "empty2")]) == 0
+    assert main(["export", str(tmp_path / "empty2"), str(tmp_path / "never")]) == 2
+    assert "is a Hugging Face folder; name a run" in capsys.readouterr().err
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.inference.export.pretrained_tokenizer", interrupted)
+    assert main(["export", str(runs["MLM"]), str(tmp_path / "never")]) == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "empty2", "full"]

@@ -1,0 +1,261 @@
+"""Trained models by path, and what is no model."""
+
+import json
+
+import pytest
+import torch
+import transformers
+
+from experiments.cli import main
+from experiments.inference.methods import method_of, score
+from experiments.inference.open_huggingface import is_causal
+from experiments.inference.open_model import open_model
+from experiments.records import durable, run_directory
+from experiments.text.tokenizer import Tokenizer
+from objectives import CLM, MLM, load
+from objectives.inference.scoring import total
+from tests.support.pretrained import CAUSAL, MASKED, build
+from tests.support.tiny import fit_arguments, run_config, write_text
+from tests.support.trained import make_run
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_a_run_means_its_last_snapshot(cls, tmp_path, capsys):
+    run = make_run(tmp_path / "run", cls)
+    snapshot = run / "snapshots" / "tokens-000000001000.ckpt"
+    later = run / "snapshots" / "tokens-000000002000.ckpt"  # without its sha256: a kill left it
+    later.write_bytes(b"torn")
+    by_run, by_file = open_model(str(run)), open_model(str(snapshot))
+    assert by_run.path == by_file.path == snapshot
+    assert capsys.readouterr().err == f"using {snapshot}\n"
+    ids = by_run.spelling.spell("the old cat").ids
+    objective = load(snapshot)
+    assert by_run.reader.module.state_dict().keys() == objective.state_dict().keys()
+    assert by_file.reader.causal == (cls is CLM)
+    assert objective.score([ids]) == by_run.reader.module.score([ids])
+
+
+def test_a_snapshot_of_a_training_is_a_model(tmp_path):
+    config = run_config(write_text(tmp_path / "text.txt"), **{"model.init_args.budget.tokens": 200})
+    assert main(fit_arguments(config, tmp_path / "results")) == 0
+    (run,) = (tmp_path / "results" / "runs").iterdir()
+    model = open_model(str(run))
+    assert model.spelling.spell("the old cat").ids
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    run = make_run(tmp_path / "grid" / "runs" / "mlm", MLM)
+    snapshot = run / "snapshots" / "tokens-000000001000.ckpt"
+    with pytest.raises(ValueError, match="no run, checkpoint or"):
+        open_model(str(tmp_path / "missing"))
+    with pytest.raises(ValueError, match=r"it holds runs, name one of them, such as .*grid/runs/mlm"):
+        open_model(str(tmp_path / "grid"))
+    with pytest.raises(ValueError, match=r"neither a run nor a Hugging Face folder$"):
+        open_model(str(run / "snapshots"))
+    with pytest.raises(ValueError, match="is no finished checkpoint"):
+        open_model(str(run / "tokenizer.json"))
+    (run / "tokenizer.json").rename(run / "other.json")
+    with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint is used where its run wrote it"):
+        open_model(str(run))
+    make_run(tmp_path / "chinese", MLM, "character").joinpath("tokenizer.json").rename(run / "tokenizer.json")
+    with pytest.raises(ValueError, match="is not the tokenizer that the model"):
+        open_model(str(run))
+    damaged = bytearray(snapshot.read_bytes())
+    damaged[-100] ^= 1
+    snapshot.write_bytes(damaged)
+    with pytest.raises(ValueError, match="is damaged"):
+        open_model(str(run))
+    snapshot.unlink()
+    with pytest.raises(ValueError, match="has no snapshot yet"):
+        open_model(str(run))
+
+
+@pytest.mark.parametrize("name", ["os.system", "objectives.vocabulary.Vocabulary", "subprocess.run"])
+def test_a_checkpoint_can_have_objectives_made_only(name, tmp_path):
+    path = tmp_path / "evil.ckpt"
+    torch.save({"objective": {"class_path": name, "arguments": {"command": f"touch {tmp_path}/made"}}}, path)
+    with pytest.raises(ValueError, match=f"{name} is no objective"):
+        load(path)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
+def test_a_hugging_face_folder_is_a_model(kind, tmp_path, capsys):
+    model, tokenizer = build(kind)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    opened = open_model(str(tmp_path))
+    assert opened.reader.causal == (kind in CAUSAL)
+    assert "[MASK]" in opened.mask_names
+    assert kind not in MASKED or tokenizer.mask_token in opened.mask_names
+    ids = opened.spelling.spell("the old cat").ids
+    assert ids == tokenizer("the old cat", add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        row = torch.tensor([[*opened.reader.before, *ids, *opened.reader.after]])
+        everything = torch.ones_like(row, dtype=torch.bool)
+        torch.testing.assert_close(opened.reader.logits(row, everything), model(input_ids=row).logits[0])
+
+
+def test_a_folder_without_the_head_of_a_language_model_is_refused(tmp_path):
+    model, tokenizer = build("bert")
+    model.bert.save_pretrained(tmp_path / "headless")
+    tokenizer.save_pretrained(tmp_path / "headless")
+    with pytest.raises(ValueError, match="neither a masked nor a causal language model with its head"):
+        open_model(str(tmp_path / "headless"))
+    config = json.loads((tmp_path / "headless" / "config.json").read_text())
+    (tmp_path / "headless" / "config.json").write_text(json.dumps({**config, "architectures": ["BertForMaskedLM"]}))
+    with pytest.raises(ValueError, match="are missing, such as cls"):  # transformers would draw the head at random
+        open_model(str(tmp_path / "headless"))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "config.json").write_text("{}")
+    with pytest.raises(ValueError, match="cannot read the model in"):
+        open_model(str(tmp_path / "empty"))
+
+
+def test_a_tokenizer_that_cuts_texts_does_not_cut_them_here(tmp_path):
+    model, tokenizer = build("gpt2")
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    tokenizer.backend_tokenizer.enable_truncation(3)
+    tokenizer.backend_tokenizer.enable_padding(length=50)
+    tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    ids = open_model(str(tmp_path)).spelling.spell("the old cat sees the young bird").ids
+    assert 3 < len(ids) < 50
+
+
+def test_a_name_of_the_hub_is_one_that_transformers_knows(tmp_path):
+    model, tokenizer = build("bert")
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert open_model(f"hf:{tmp_path}").path == tmp_path
+    with pytest.raises(ValueError, match="cannot read the model in"):
+        open_model(f"hf:{tmp_path}/missing/name")
+
+
+def test_a_kind_that_is_both_masked_and_causal_is_refused():
+    config = transformers.PretrainedConfig(architectures=["XLMWithLMHeadModel"])
+    with pytest.raises(ValueError, match="neither a masked nor a causal"):
+        is_causal(config)
+
+
+def test_a_checkpoint_is_found_from_its_own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(make_run(tmp_path / "run", MLM) / "snapshots")
+    assert open_model("tokens-000000001000.ckpt").path.parent.parent == tmp_path / "run"
+
+
+def test_a_run_that_is_not_whole_is_refused(tmp_path, capsys):
+    """A finished run without its last snapshot must not become an older model in silence."""
+    run = make_run(tmp_path / "run", MLM)
+    durable.write_json(run / run_directory.STATUS, {"tokens": 2000})
+    open_model(str(run))  # still in training, or killed
+    (run / run_directory.DONE).touch()
+    with pytest.raises(ValueError, match="is not whole"):
+        open_model(str(run))
+    durable.write_json(run / run_directory.STATUS, {"tokens": 1000})
+    open_model(str(run))
+
+
+def test_the_tokenizer_of_another_run_is_refused(tmp_path):
+    run = make_run(tmp_path / "run", MLM)
+    tokenizer = Tokenizer.load(run / "tokenizer.json")
+    durable.write_json(run / run_directory.PAIRING, {"tokenizer": tokenizer.fingerprint})
+    open_model(str(run))
+    other = Tokenizer.train("bpe", 300, ["another text, of the same size"] * 20)
+    other.save(run / "tokenizer.json")
+    with pytest.raises(ValueError, match="is not the tokenizer that the model"):
+        open_model(str(run))
+
+
+@pytest.fixture
+def stock(tmp_path):
+    """A folder of a kind of stock model, after something was done to it."""
+
+    def save(kind, change=lambda model, tokenizer: None):
+        model, tokenizer = build(kind)
+        change(model, tokenizer)
+        model.save_pretrained(tmp_path)
+        tokenizer.save_pretrained(tmp_path)
+        return tmp_path
+
+    return save
+
+
+def test_a_folder_without_its_tokenizer_is_refused(stock):
+    for kind in ("bert", "gpt2"):
+        folder = stock(kind)
+        (folder / "tokenizer.json").unlink()
+        with pytest.raises(ValueError, match=r"tokenizer.json|cannot read the model"):
+            open_model(str(folder))
+
+
+def test_damaged_weights_are_refused(stock):
+    weights = stock("bert") / "model.safetensors"
+    for damaged in (weights.read_bytes()[:500], b"", b"version https://git-lfs.github.com/spec/v1"):
+        weights.write_bytes(damaged)
+        with pytest.raises(ValueError, match="cannot read the model in"):
+            open_model(str(weights.parent))
+
+
+def test_weights_that_do_not_fit_the_configuration_are_refused(stock):
+    folder = stock("bert")
+    config = json.loads((folder / "config.json").read_text())
+    for change, message in (({"num_hidden_layers": 1}, "have no place"), ({"intermediate_size": 32}, "another shape")):
+        (folder / "config.json").write_text(json.dumps({**config, **change}))
+        with pytest.raises(ValueError, match=message):
+            open_model(str(folder))
+
+
+def test_a_causal_model_that_sees_ahead_is_refused(tmp_path):
+    _, tokenizer = build("bert")
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    for decoder in (True, False):
+        config = transformers.BertConfig(vocab_size=len(tokenizer), is_decoder=decoder, initializer_range=0.5, **sizes)
+        transformers.BertLMHeadModel(config).save_pretrained(tmp_path)
+        tokenizer.save_pretrained(tmp_path)
+        if decoder:
+            assert open_model(str(tmp_path)).reader.causal
+            continue
+        with pytest.raises(ValueError, match="sees what comes next"):
+            open_model(str(tmp_path))
+
+
+def test_tokens_that_a_model_has_never_seen(stock, capsys):
+    folder = stock("bert", lambda model, tokenizer: tokenizer.add_tokens(["zebra"]))
+    model = open_model(str(folder))
+    assert model.spelling.unknown(model.spelling.spell("the zebra").ids) == 1
+    folder = stock("gpt2", lambda model, tokenizer: tokenizer.add_special_tokens({"bos_token": "<begin>"}))
+    with pytest.raises(ValueError, match="they do not belong together"):
+        open_model(str(folder))
+
+
+def test_code_in_a_folder_does_not_run(stock, monkeypatch):
+    folder = stock("bert")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "x.Mine", "AutoModelForMaskedLM": "x.Mine"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "x.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(ValueError, match="cannot read the model in"):
+        open_model(str(folder))
+
+
+def test_a_bert_with_both_heads_is_a_masked_model(tmp_path):
+    _, tokenizer = build("bert")
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
+    )
+    transformers.BertForPreTraining(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert not open_model(str(tmp_path)).reader.causal
+
+
+def test_scores_do_not_change_by_an_export(tmp_path):
+    for cls in (CLM, MLM):
+        run = make_run(tmp_path / cls.__name__, cls)
+        assert main(["export", str(run), str(tmp_path / f"{cls.__name__}-hf")]) == 0
+        ours, theirs = open_model(str(run)), open_model(str(tmp_path / f"{cls.__name__}-hf"))
+        text = "the old [MASK] cat"
+        assert ours.spelling.spell(text) == theirs.spelling.spell(text)
+        scores = [score(model, [model.spelling.spell(text).ids], method_of(model)) for model in (ours, theirs)]
+        assert scores[0][0] == pytest.approx(scores[1][0], abs=1e-4)
+        assert total(scores[0][0]) < -1

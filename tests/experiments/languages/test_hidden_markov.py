@@ -1,0 +1,310 @@
+"""The hidden Markov language and its floors, against enumeration of everything that can happen on tiny languages.
+
+B blocks, L symbols of a block, T = L + 2 positions.
+"""
+
+import itertools
+import math
+from collections import defaultdict
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
+from experiments.languages.hidden_markov_bayes import (
+    clm_floor,
+    decision_accuracy,
+    mlm_floor,
+    state_posteriors,
+)
+from objectives import IGNORE, Corruption
+from objectives.clm import next_token
+from objectives.mlm import cloze
+from objectives.training.randomness import evaluation_key
+
+FALSE_ALARM = 1e-6
+TINY = HiddenMarkov(2, 3, transition_concentration=0.7, emission_concentration=0.7, length=4, seed=1)
+THREE = HiddenMarkov(3, 2, transition_concentration=0.5, emission_concentration=0.6, length=3, seed=2)
+BERT = (0.8, 0.1, 0.1)
+MASK = 4
+CORRUPTIONS = [
+    Corruption(rate, *mix)
+    for rate in (0.15, 0.5, 1.0)
+    for mix in (BERT, (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.5, 0), (0, 0.3, 0.7), (0.6, 0, 0.4))
+]
+
+
+def enumerate_blocks(language):
+    """p(states, symbols) of all pairs, by the definition of the chain."""
+    initial, transition, emission = (
+        table.tolist() for table in (language.initial_S, language.transition_SS, language.emission_SV)
+    )
+    joint = {}
+    for states in itertools.product(range(language.states), repeat=language.length):
+        for symbols in itertools.product(range(language.symbols), repeat=language.length):
+            p = initial[states[0]] * math.prod(transition[a][b] for a, b in itertools.pairwise(states))
+            joint[states, symbols] = p * math.prod(emission[s][x] for s, x in zip(states, symbols, strict=True))
+    return joint
+
+
+@cache
+def text_probabilities(language):
+    total = defaultdict(float)
+    for (_, symbols), p in enumerate_blocks(language).items():
+        total[symbols] += p
+    return total
+
+
+def outcomes(symbol, corruption, symbols):
+    """All (selected, shown, probability) of one position: not selected, masked, kept, or each replacement."""
+    rate = corruption.rate
+    yield False, symbol, 1 - rate
+    yield True, None, rate * corruption.mask
+    yield True, symbol, rate * corruption.keep
+    for other in range(symbols):
+        yield True, other, rate * corruption.random / symbols
+
+
+@cache
+def enumerate_questions(language, corruption):
+    """p(shown, asked position, true symbol there) over all texts, selections and replacements."""
+    mass = defaultdict(float)
+    for symbols, p in text_probabilities(language).items():
+        choices = [[o for o in outcomes(symbol, corruption, language.symbols) if o[2]] for symbol in symbols]
+        for outcome in itertools.product(*choices):
+            q = p * math.prod(o[2] for o in outcome)
+            shown = tuple(o[1] for o in outcome)
+            for i, (selected, _, _) in enumerate(outcome):
+                if selected:
+                    mass[shown, i, symbols[i]] += q
+    return mass
+
+
+def test_rules_are_distributions_and_the_start_is_stationary():
+    language = HiddenMarkov()
+    assert language.transition_SS.dtype == language.emission_SV.dtype == torch.float64
+    for table, shape in ((language.transition_SS, (16, 16)), (language.emission_SV, (16, 64))):
+        assert table.shape == shape
+        torch.testing.assert_close(table.sum(1), torch.ones(16, dtype=torch.float64), rtol=0, atol=1e-12)
+    after = language.initial_S @ language.transition_SS
+    torch.testing.assert_close(after, language.initial_S, rtol=0, atol=1e-12)
+
+
+def test_blocks_are_a_function_of_split_and_index_alone():
+    language = HiddenMarkov()
+    index = torch.tensor([7, 2**40, 0, 7])
+    states, symbols = language.sample("train", index)
+    assert states.shape == symbols.shape == (4, 62)
+    assert torch.equal(symbols[0], symbols[3])
+    for i in range(4):
+        alone = language.sample("train", index[i : i + 1])
+        assert torch.equal(alone[0][0], states[i])
+        assert torch.equal(alone[1][0], symbols[i])
+    many = torch.arange(1000)
+    blocks = torch.cat([language.sample(split, many)[1] for split in ("train", "validation", "probe")])
+    assert len(blocks.unique(dim=0)) == 3000
+    assert not torch.equal(HiddenMarkov(seed=99).sample("train", index)[1], symbols)
+
+
+def test_tokens_and_vocabulary():
+    language = HiddenMarkov()
+    vocabulary = language.vocabulary()
+    assert (vocabulary.size, vocabulary.regular, vocabulary.mask) == (69, 64, MASK)
+    _, symbols = language.sample("train", torch.arange(3))
+    tokens = language.tokens_BT(symbols)
+    assert tokens.shape == (3, language.block_length)
+    assert (tokens[:, 0] == vocabulary.cls).all()
+    assert (tokens[:, -1] == vocabulary.sep).all()
+    assert torch.equal(tokens[:, 1:-1], vocabulary.nth_regular(symbols))
+
+
+def test_sampled_frequencies_are_those_of_the_rules():
+    language = HiddenMarkov(4, 6, 1.0, 1.0, length=20, seed=3)
+    states, symbols = language.sample("validation", torch.arange(4000))
+    for t in (0, 10, 19):  # positions are dependent, blocks are not
+        assert p_value(torch.bincount(states[:, t], minlength=4), language.initial_S) > FALSE_ALARM
+        for s in range(4):
+            here = states[:, t] == s
+            emitted = torch.bincount(symbols[here, t], minlength=6)
+            assert p_value(emitted, language.emission_SV[s]) > FALSE_ALARM
+            if t < 19:
+                followed = torch.bincount(states[here, t + 1], minlength=4)
+                assert p_value(followed, language.transition_SS[s]) > FALSE_ALARM
+
+
+def p_value(counts, probability):
+    return stats.chisquare(counts.numpy(), probability.numpy() * int(counts.sum())).pvalue
+
+
+@pytest.mark.parametrize("language", [TINY, THREE])
+def test_clm_floor_is_that_of_enumeration(language):
+    text = text_probabilities(language)
+    prefix = defaultdict(float)
+    for symbols, p in text.items():
+        for t in range(language.length + 1):
+            prefix[symbols[:t]] += p
+    blocks = torch.tensor(list(text))
+    tokens = language.tokens_BT(blocks)
+    nats = clm_floor(language, tokens)
+    expected = [
+        [-math.log(prefix[x[: t + 1]] / prefix[x[:t]]) for t in range(language.length)] + [0.0, 0.0] for x in text
+    ]
+    torch.testing.assert_close(nats, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-10)
+    whole = torch.tensor([-math.log(p) for p in text.values()], dtype=torch.float64)
+    torch.testing.assert_close(nats.sum(1), whole, rtol=0, atol=1e-10)
+    assert not nats[next_token(tokens, language.vocabulary()) == IGNORE].any()
+
+
+def test_clm_floor_sums_to_the_likelihood_of_a_long_block():
+    language = HiddenMarkov()
+    _, symbols = language.sample("validation", torch.arange(5))
+    nats = clm_floor(language, language.tokens_BT(symbols)).sum(1)
+    for row, total in zip(symbols.tolist(), nats.tolist(), strict=True):
+        # The product of matrices, in the space of logarithms, from the right.
+        with np.errstate(divide="ignore"):
+            initial, step, emit = (
+                np.log(table.numpy()) for table in (language.initial_S, language.transition_SS, language.emission_SV)
+            )
+        message = np.zeros(language.states)
+        for symbol in reversed(row[1:]):
+            message = np.logaddexp.reduce(step + emit[:, symbol] + message, axis=1)
+        assert total == pytest.approx(-np.logaddexp.reduce(initial + emit[:, row[0]] + message), abs=1e-9)
+
+
+@pytest.mark.parametrize("language", [TINY, THREE])
+def test_clm_floor_averages_to_the_entropy_of_a_block(language):
+    entropy = -sum(p * math.log(p) for p in text_probabilities(language).values() if p)
+    _, symbols = language.sample("validation", torch.arange(20_000))
+    nats = clm_floor(language, language.tokens_BT(symbols)).sum(1)
+    assert abs(float(nats.mean()) - entropy) < 4 * float(nats.std()) / math.sqrt(len(nats))
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
+@pytest.mark.parametrize("language", [TINY, THREE], ids=["2x3x4", "3x2x3"])
+def test_mlm_floor_is_that_of_enumeration(language, corruption):
+    mass = enumerate_questions(language, corruption)
+    asked = defaultdict(float)
+    for (shown, i, _), p in mass.items():
+        asked[shown, i] += p
+    inputs = [[MASK if s is None else SPECIALS + s for s in shown] for shown, _, _ in mass]
+    targets = [[SPECIALS + true if t == i else IGNORE for t in range(language.length)] for _, i, true in mass]
+    nats = mlm_floor(language, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), corruption)
+    expected = [[0.0] * (language.length + 2) for _ in mass]
+    for row, ((shown, i, _), p) in zip(expected, mass.items(), strict=True):
+        row[1 + i] = -math.log(p / asked[shown, i])
+    torch.testing.assert_close(nats, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-10)
+
+
+def framed(rows, first, last):
+    return torch.tensor([[first, *row, last] for row in rows])
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
+def test_mlm_floor_is_the_least_mean_loss_of_sampled_questions(corruption):
+    """Over the pipeline's own masks the floor's mean is the enumerated optimum, within four standard errors."""
+    mass = enumerate_questions(TINY, corruption)
+    asked = defaultdict(float)
+    for (shown, i, _), p in mass.items():
+        asked[shown, i] += p
+    least = -sum(p * math.log(p / asked[shown, i]) for (shown, i, _), p in mass.items())
+    index = torch.arange(10_000)
+    tokens = TINY.tokens_BT(TINY.sample("validation", index)[1])
+    view = cloze(tokens, evaluation_key(index), corruption, TINY.vocabulary())
+    nats = mlm_floor(TINY, view.inputs_BT, view.targets_BT, corruption)
+    assert not nats[view.targets_BT == IGNORE].any()
+    block = nats.sum(1)
+    assert abs(float(block.mean()) - least) <= 4 * float(block.std()) / math.sqrt(len(block)) + 1e-12
+
+
+@pytest.mark.parametrize("language", [TINY, THREE])
+def test_state_posteriors_are_those_of_enumeration(language):
+    joint = enumerate_blocks(language)
+    known = {
+        "token": lambda symbols, t: symbols[t],
+        "past": lambda symbols, t: symbols[: t + 1],
+        "both": lambda symbols, t: symbols,
+    }
+    texts = list(text_probabilities(language))
+    for view, of in known.items():
+        mass = defaultdict(float)
+        for (states, symbols), p in joint.items():
+            for t in range(language.length):
+                mass[t, of(symbols, t), states[t]] += p
+        expected = torch.tensor(
+            [[[mass[t, of(x, t), s] for s in range(language.states)] for t in range(language.length)] for x in texts],
+            dtype=torch.float64,
+        )
+        expected /= expected.sum(-1, keepdim=True)
+        found = state_posteriors(language, torch.tensor(texts), view)
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+
+
+def test_ceilings_rise_with_what_is_known_and_are_reached():
+    language = HiddenMarkov()
+    states, symbols = language.sample("probe", torch.arange(1000))
+    found = [decision_accuracy(state_posteriors(language, symbols, v), states) for v in ("token", "past", "both")]
+    assert found[0].expected < found[1].expected - 0.05 < found[2].expected - 0.1
+    for accuracy in found:
+        assert accuracy.realised == pytest.approx(accuracy.expected, abs=0.01)
+
+
+def test_a_full_size_floor_stays_finite():
+    language = HiddenMarkov(transition_concentration=0.02, emission_concentration=0.02, length=500)
+    index = torch.arange(4)
+    tokens = language.tokens_BT(language.sample("train", index)[1])
+    assert clm_floor(language, tokens).isfinite().all()
+    for corruption in CORRUPTIONS:
+        view = cloze(tokens, evaluation_key(index), corruption, language.vocabulary())
+        nats = mlm_floor(language, view.inputs_BT, view.targets_BT, corruption)
+        assert nats.isfinite().all()
+        assert (nats > -1e-12).all()
+
+
+def test_fingerprint_follows_the_language():
+    languages = [
+        HiddenMarkov(),
+        HiddenMarkov(seed=99),
+        HiddenMarkov(length=10),
+        HiddenMarkov(states=15),
+        HiddenMarkov(emission_concentration=0.2),
+    ]
+    assert len({language.fingerprint() for language in languages}) == len(languages)
+    assert HiddenMarkov().fingerprint() == HiddenMarkov().fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"states": 1}, "states=1 must be at least 2"),
+        ({"length": 0}, "length=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"emission_concentration": 0.0}, "must be positive"),
+        ({"transition_concentration": 1e-4, "seed": 5}, "Raise transition_concentration"),
+    ],
+)
+def test_bad_languages_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        HiddenMarkov(**arguments)
+
+
+def test_what_has_no_floor_is_refused():
+    tokens = TINY.tokens_BT(torch.tensor([[0, 1, 2, 1]]))
+    asked = tokens.masked_fill(tokens != SPECIALS + 2, IGNORE)
+    masked = tokens.masked_fill(asked != IGNORE, MASK)
+    with pytest.raises(ValueError, match="selections of a block depend on one another"):
+        mlm_floor(TINY, masked, asked, Corruption(selection="exact"))
+    with pytest.raises(ValueError, match="cannot arise"):
+        mlm_floor(TINY, masked, asked, Corruption(0.15, 0, 0.5, 0.5))
+    with pytest.raises(ValueError, match="never asked"):
+        mlm_floor(TINY, masked, tokens, Corruption())
+    with pytest.raises(ValueError, match="the floor is that of blocks"):
+        clm_floor(TINY, masked)
+    with pytest.raises(ValueError, match="another length"):
+        clm_floor(TINY, tokens[:, 1:])
+    with pytest.raises(ValueError, match="view is"):
+        state_posteriors(TINY, tokens[:, 1:-1] - SPECIALS, "future")
+    with pytest.raises(ValueError, match="unknown split"):
+        TINY.sample("test", torch.arange(2))

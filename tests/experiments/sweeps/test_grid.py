@@ -1,0 +1,145 @@
+"""Grids: what becomes of axes, names and overrides; and every shipped YAML."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from experiments.sweeps.grid import find_grid, merged, read_grid, shipped
+from experiments.sweeps.sweep import plan
+from experiments.training.command_line import PlannedCLI
+from tests.support.tiny import run_config, write_text
+
+ROOT = Path(__file__).parents[3] / "experiments"
+
+
+def write_grid(path, **content):
+    path.write_text(yaml.safe_dump({"base": {}, "seeds": [1], **content}, sort_keys=False))
+    return path
+
+
+def test_cells_are_the_product_of_axes_and_seeds(tmp_path):
+    grid = read_grid(
+        write_grid(
+            tmp_path / "g.yaml",
+            base={"model": {"init_args": {"a": 1, "b": 2}}},
+            axes={
+                "arm": {"one": {"model.class_path": "A"}, "two 50%": {"model": {"class_path": "B"}}},
+                "model.init_args.rate": [0.1, 0.2],
+            },
+            seeds=[5, 6],
+        )
+    )
+    assert [cell.name for cell in grid.cells] == [
+        f"{arm}-{rate}-s{seed}" for arm in ("one", "two-50") for rate in (0.1, 0.2) for seed in (5, 6)
+    ]
+    last = grid.cells[-1]
+    assert last.arm == "two 50%, 0.2"
+    assert last.factors == {"arm": "two 50%", "rate": "0.2"}
+    assert last.config == {
+        "model": {"class_path": "B", "init_args": {"a": 1, "b": 2, "rate": 0.2}},
+        "seed_everything": 6,
+    }
+
+
+def test_axes_with_one_last_part_keep_their_whole_names(tmp_path):
+    axes = {"model.size": [1], "data.size": [2], "rate": [3]}
+    (cell,) = read_grid(write_grid(tmp_path / "g.yaml", axes=axes)).cells
+    assert cell.factors == {"model.size": "1", "data.size": "2", "rate": "3"}
+
+
+def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
+    base = {"a": {"b": {"c": 1, "d": [1, 2]}}}
+    result = merged(base, {"a.b.c": 3, "a": {"e": 4}, "a.b": {"d": [5]}})
+    assert result == {"a": {"b": {"c": 3, "d": [5]}, "e": 4}}
+    assert base == {"a": {"b": {"c": 1, "d": [1, 2]}}}
+    result["a"]["b"]["c"] = 9
+    assert base["a"]["b"]["c"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"seeds": []}, "seeds"),
+        ({"seeds": [True]}, "seeds"),
+        ({"axis": {}}, "no grid"),
+        ({"axes": {"arm": {}}}, "axis arm"),
+        ({"axes": {"rate": [0.1, 0.1]}}, "different values"),
+        ({"axes": {"arm": {"a": 3}}}, "axis arm"),
+        ({"seeds": [1, 1]}, "more than one cell"),
+        ({"base": None}, "look at base"),
+        ({"axes": []}, "look at axes"),
+        ({"imports": "my_package"}, "look at imports"),
+        ({"axes": {"arm": {"a b": {"x": 1}, "a-b": {"x": 2}}}}, "more than one cell"),
+    ],
+)
+def test_what_is_no_grid_is_refused(content, words, tmp_path):
+    with pytest.raises(ValueError, match=words):
+        read_grid(write_grid(tmp_path / "g.yaml", **content))
+
+
+def test_broken_yaml_is_refused(tmp_path):
+    (tmp_path / "g.yaml").write_text("base: [")
+    with pytest.raises(ValueError, match="not valid YAML"):
+        read_grid(tmp_path / "g.yaml")
+
+
+def test_unknown_grid_lists_the_shipped_ones():
+    with pytest.raises(ValueError, match="quickstart"):
+        find_grid("nothing")
+
+
+def test_two_cells_that_are_the_same_run_are_refused(tmp_path):
+    text = write_text(tmp_path / "text.txt")
+    levels = {"a": {"model.init_args.documents": "separate"}, "b": {"model.init_args.reduction": "mean"}}
+    grid = read_grid(write_grid(tmp_path / "g.yaml", base=run_config(text), axes={"arm": levels}))
+    with pytest.raises(ValueError, match="cells a-s1 and b-s1 are the same run"):
+        plan(grid, tmp_path / "g")
+
+
+@pytest.mark.parametrize(
+    ("axis", "values", "words"),
+    [
+        ("model.init_args.corruption.rate", [0.15, 1.5], r"cell 1.5-s1: .*\(0, 1\]"),
+        ("data.init_args.tokenizer.size", [300, 3], "cell 3-s1: .*special"),
+        ("data.init_args.block_length", [16, 128], "cell 128-s1: .*max_length"),
+        ("evaluation.mask_rates", [[0.15], [2.0]], r"cell 2.0-s1: .*\(0, 1\]"),
+        ("trainer.devices", [1, 2], "cell 2-s1: .*one device"),
+    ],
+)
+def test_a_bad_cell_is_found_before_anything_runs(axis, values, words, tmp_path):
+    text = write_text(tmp_path / "text.txt")
+    grid = read_grid(write_grid(tmp_path / "g.yaml", base=run_config(text), axes={axis: values}))
+    with pytest.raises(ValueError, match=words):
+        plan(grid, tmp_path / "g")
+    assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("grids/*.yaml")), ids=lambda path: path.stem)
+def test_shipped_grids(path, tmp_path):
+    assert find_grid(path.stem) == path
+    grid = read_grid(path)
+    cells = [cell for cell, _ in plan(grid, tmp_path)]
+    assert len({cell["hash"] for cell in cells}) == len(grid.cells)
+    assert len({cell["seed"] for cell in cells}) >= 2
+    assert "two cores" in grid.source.splitlines()[0] + grid.source.splitlines()[1], "say how long it takes"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("configs/*.yaml")), ids=lambda path: path.stem)
+def test_shipped_configs(path):
+    assert shipped("configs", path.stem) == path
+    cli = PlannedCLI(["fit", "--config", str(path)])
+    assert cli.cell["name"] == path.stem
+
+
+def test_hash_is_that_of_what_is_trained_and_not_of_where(tmp_path):
+    path = str(ROOT / "configs" / "mlm.yaml")
+
+    def digest(*more):
+        return PlannedCLI(["fit", "--config", path, *more]).cell["hash"]
+
+    same = {digest(), digest("--results", "elsewhere"), digest("--name", "other"), digest("--threads", "2")}
+    assert len(same) == 1
+    assert digest("--seed_everything", "7") not in same
+    assert digest("--model.init_args.corruption.rate", "0.2") not in same
+    assert digest("--evaluation.snapshots", "3") not in same

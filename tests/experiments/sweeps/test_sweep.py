@@ -1,0 +1,159 @@
+"""Sweeps: failing cells, dying workers, interruption, and going on from there."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from experiments.cli import main
+from experiments.records import durable, metrics_file, run_directory
+from tests.support.tiny import run_config, write_text
+
+pytestmark = pytest.mark.slow
+
+
+def grid_file(path, text, arms, **overrides):
+    content = {
+        "title": "Test grid",
+        "base": run_config(text, **overrides),
+        "axes": {"arm": arms},
+        "seeds": [1],
+    }
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def states(directory):
+    cells = run_directory.read_cells(directory)
+    return {cell["arm"]: run_directory.run_state(directory / cell["directory"]).state for cell in cells}
+
+
+def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, capfd):
+    text = write_text(tmp_path / "text.txt")
+    missing = tmp_path / "missing.txt"
+    arms = {
+        "broken": {"data.init_args.corpus.init_args.path": str(missing)},
+        "clm": {"model.class_path": "objectives.CLM"},
+        "mlm": {},
+    }
+    grid = grid_file(tmp_path / "grid.yaml", text, arms)
+    write_text(missing)
+    sweep = ["sweep", str(grid), "--results", str(tmp_path), "--workers", "1"]
+    assert main([*sweep, "--dry-run"]) == 0
+    assert capfd.readouterr().out.count("pending") == 3
+    assert not (tmp_path / "grid").exists()
+
+    missing.write_text("")
+    assert main(sweep) == 1
+    assert states(tmp_path / "grid") == {"broken": "failed", "clm": "done", "mlm": "done"}
+    error = capfd.readouterr().err
+    assert "log.txt" in error and "--retry-failed" in error
+    (failed,) = (c for c in run_directory.read_cells(tmp_path / "grid") if c["arm"] == "broken")
+    log = tmp_path / "grid" / failed["directory"] / run_directory.LOG
+    assert "Traceback" in log.read_text()
+    assert (tmp_path / "grid" / "report" / "report.html").exists()
+
+    done = (
+        tmp_path
+        / "grid"
+        / next(c["directory"] for c in run_directory.read_cells(tmp_path / "grid") if c["arm"] == "clm")
+    )
+    untouched = (done / metrics_file.METRICS).stat().st_mtime_ns
+    assert main(sweep) == 1  # the failed cell is not tried again unasked
+    assert main(["runs", str(tmp_path / "grid")]) == 0
+    assert capfd.readouterr().out.count("failed: ") == 1
+
+    write_text(missing)
+    assert main([*sweep, "--retry-failed"]) == 0
+    assert set(states(tmp_path / "grid").values()) == {"done"}
+    assert (done / metrics_file.METRICS).stat().st_mtime_ns == untouched
+
+
+def alive(pid):
+    """False for a process that has ended, or whose exit status nobody has fetched yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition, seconds=180):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)
+
+
+def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
+    text = write_text(tmp_path / "text.txt")
+    long = 900 * 64
+    arms = {"long": {"model.init_args.budget.tokens": long}, "short": {"model.class_path": "objectives.CLM"}}
+    grid = grid_file(tmp_path / "grid.yaml", text, arms, checkpoint_every_steps=20)
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.cli",
+        "sweep",
+        str(grid),
+        "--results",
+        str(tmp_path),
+        "--workers",
+        "1",
+    ]
+    directory = tmp_path / "grid"
+
+    def status():
+        paths = list(directory.glob("runs/long-*/status.json"))
+        return durable.read_json(paths[0]) if paths else {}
+
+    sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: status().get("tokens", 0) > 100 * 64)
+    os.kill(status()["pid"], signal.SIGKILL)
+    _, error = sweep.communicate(timeout=180)
+    assert sweep.returncode == 1
+    assert "killed; run again to resume" in error
+    assert states(directory) == {"long": "resumable", "short": "done"}
+
+    reached = status()["tokens"]
+    sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: status().get("tokens", 0) > reached and status()["state"] == "running")
+    sweep.send_signal(signal.SIGINT)
+    _, error = sweep.communicate(timeout=180)
+    assert sweep.returncode == 130
+    assert "run the same command to go on" in error
+    assert states(directory)["long"] == "resumable"
+    assert status()["tokens"] < long
+
+    # A launcher that is killed takes its workers with it; they save first.
+    sweep = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    reached = status()["tokens"]
+    wait_for(lambda: status().get("tokens", 0) > reached and status()["state"] == "running")
+    worker = status()["pid"]
+    sweep.kill()
+    sweep.wait()
+    wait_for(lambda: not alive(worker))
+    assert states(directory)["long"] == "resumable"
+    assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
+    assert set(states(directory).values()) == {"done"}
+
+
+def test_cells_as_jobs_of_a_cluster(tmp_path, capfd):
+    """submitit without SLURM runs the same jobs on this machine."""
+    text = write_text(tmp_path / "text.txt")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    broken = {"data.init_args.corpus.init_args.path": str(empty)}
+    arms = {"clm": {"model.class_path": "objectives.CLM"}, "broken": broken}
+    grid = grid_file(tmp_path / "grid.yaml", text, arms)
+    sweep = ["sweep", str(grid), "--results", str(tmp_path), "--submitit", "timeout_min=10", "cpus_per_task=1"]
+    assert main(sweep) == 1
+    assert states(tmp_path / "grid") == {"clm": "done", "broken": "failed"}
+    assert (tmp_path / "grid" / "report" / "report.html").exists()
+    for wrong, words in (("timeout_min", "KEY=VALUE"), ("no_such_thing=1", "no_such_thing")):
+        assert main([*sweep[:4], "--submitit", wrong]) == 2
+        assert words in capfd.readouterr().err

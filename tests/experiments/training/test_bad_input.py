@@ -1,0 +1,121 @@
+"""Bad input gets one line that names the cause and the fix, exit code 2, and nothing half-written."""
+
+import pytest
+
+from experiments.cli import main
+from tests.support.tiny import fit_arguments, run_config, write_text
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
+
+
+CASES = {
+    "rate of zero": ({"model.init_args.corruption.rate": 0.0}, ["(0, 1]"]),
+    "rate above one": ({"model.init_args.corruption.rate": 1.5}, ["(0, 1]"]),
+    "mix that does not sum to one": (
+        {"model.init_args.corruption.random": 0.5},
+        ["sum to 1", "0.8, 0.1, 0.1"],
+    ),
+    "unknown key": ({"model.init_args.encoder.widht": 8}, ["widht"]),
+    "unknown group": ({"modle.class_path": "objectives.MLM"}, ["modle"]),
+    "unknown class path": ({"model.class_path": "objectives.XLM"}, ["objectives.XLM"]),
+    "class path of a package not allowed": (
+        {"model.class_path": "wave.Wave_read"},
+        ["wave", "--allow-import"],
+    ),
+    "no such corpus": (
+        {"data.init_args.corpus.class_path": "experiments.corpora.Nothing"},
+        ["experiments.corpora.Nothing"],
+    ),
+    "missing text file": ({"data.init_args.corpus.init_args.path": "nowhere.txt"}, ["nowhere.txt"]),
+    "vocabulary smaller than the specials": ({"data.init_args.tokenizer.size": 4}, ["special"]),
+    "blocks longer than the encoder": ({"model.init_args.encoder.max_length": 8}, ["max_length", "16"]),
+    "heads that do not divide the width": ({"model.init_args.encoder.heads": 3}, ["heads"]),
+    "seed that is no number": ({"seed_everything": True}, ["seed", "True"]),
+    "no budget": ({"model.init_args.budget.tokens": None}, ["budget"]),
+    "steps instead of a budget": ({"trainer.max_steps": 5}, ["trainer.max_steps", "budget"]),
+    "no interval": ({"record_every_steps": 0}, ["record_every_steps", "at least 1"]),
+    "learning rate that is no number": (
+        {"model.init_args.optimizer.learning_rate": float("nan")},
+        ["learning_rate", "finite"],
+    ),
+    "threads below zero": ({"threads": -1}, ["threads"]),
+    "wrong type": ({"model.init_args.encoder.width": "wide"}, ["width", "wide"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_settings(case, text, tmp_path, capfd):
+    overrides, words = CASES[case]
+    assert main(fit_arguments(run_config(text, **overrides), tmp_path / "results")) == 2
+    check_message(capfd, words)
+    assert not list((tmp_path / "results").glob("runs/*/metrics.csv"))
+
+
+@pytest.mark.parametrize(("lines", "words"), [(0, ["document"]), (2, ["block"])])
+def test_text_too_small(lines, words, tmp_path, capfd):
+    text = write_text(tmp_path / "text.txt", lines)
+    config = run_config(text, **{"data.init_args.block_length": 64})
+    assert main(fit_arguments(config, tmp_path / "results")) == 2
+    check_message(capfd, words)
+
+
+def test_results_that_cannot_be_written(text, tmp_path, capfd):
+    (tmp_path / "file").write_text("no directory")
+    assert main(fit_arguments(run_config(text), tmp_path / "file" / "results")) == 2
+    check_message(capfd, ["cannot write", "file"])
+
+
+def test_results_on_a_file_system_that_refuses(text, capfd):
+    assert main(fit_arguments(run_config(text), "/proc/results")) == 2
+    check_message(capfd, ["cannot write", "/proc/results"])
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "a/b", "", "two\nlines", "x" * 200])
+def test_a_name_that_is_no_file_name(name, text, tmp_path, capfd):
+    assert main(fit_arguments(run_config(text), tmp_path / "results", name)) == 2
+    check_message(capfd, ["name must be"])
+
+
+def test_measuring_without_a_snapshot(text, tmp_path, capfd):
+    assert main(["validate", *fit_arguments(run_config(text), tmp_path)[1:]]) == 2
+    check_message(capfd, ["--ckpt_path"])
+
+
+def test_text_that_is_not_utf8(tmp_path, capfd):
+    (tmp_path / "text.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 200)
+    assert main(fit_arguments(run_config(tmp_path / "text.txt"), tmp_path / "results")) == 2
+    check_message(capfd, ["text.txt", "UTF-8"])
+
+
+def test_missing_configuration_file(tmp_path, capfd):
+    assert main(["fit", "--config", str(tmp_path / "none.yaml")]) == 2
+    check_message(capfd, ["none.yaml"])
+
+
+def test_checkpoint_that_is_not_there(text, tmp_path, capfd):
+    arguments = [
+        "validate",
+        *fit_arguments(run_config(text), tmp_path)[1:],
+        "--ckpt_path",
+        str(tmp_path / "a.ckpt"),
+    ]
+    assert main(arguments) == 2
+    check_message(capfd, ["a.ckpt"])
+
+
+def test_fit_takes_no_checkpoint(text, tmp_path, capfd):
+    assert main([*fit_arguments(run_config(text), tmp_path), "--ckpt_path", "a.ckpt"]) == 2
+    check_message(capfd, ["ckpt_path"])
+
+
+def check_message(capfd, words):
+    printed = capfd.readouterr()
+    lines = printed.err.strip().splitlines()
+    errors = [line for line in lines if line.startswith("error: ")]
+    assert len(errors) == 1 and lines[-1] == errors[0], printed
+    assert all(word in errors[0] for word in words), errors[0]
+    assert len(errors[0]) < 400, errors[0]
+    assert "Traceback" not in printed.err + printed.out

@@ -1,0 +1,359 @@
+"""A run is a directory and an idempotent command: resumed equals uninterrupted, bit for bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+import yaml
+
+from experiments.cli import main
+from experiments.records import durable, metrics_file, run_directory
+from experiments.text.tokenizer import Tokenizer
+from experiments.training.callbacks import Checkpoints
+from experiments.training.checkpoint_files import complete
+from experiments.training.command_line import AlreadyDone, ObjectiveCLI
+from experiments.training.loop import Interrupted, TrainingFailed
+from tests.support.tiny import fit_arguments, run_config, write_text
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
+
+
+def only_run(results):
+    (run,) = (results / "runs").iterdir()
+    return run
+
+
+def outcome(run):
+    """All that must not depend on interruptions: the rows without their seconds, and every weight kept."""
+    rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
+    weights = {path.name: torch.load(path, weights_only=True) for path in complete(run / "snapshots")}
+    state = {
+        f"{name} {key}": value.numpy().tobytes()
+        for name, snapshot in weights.items()
+        for key, value in snapshot["state_dict"].items()
+    }
+    return rows, state
+
+
+def run_to_the_end(arguments, tries=20):
+    for _ in range(tries):
+        try:
+            ObjectiveCLI(arguments)
+            return
+        except Interrupted:
+            continue
+    raise AssertionError("never finished")
+
+
+VARIANTS = {
+    "CLM": {},
+    "MLM": {"model.init_args.encoder.dropout": 0.1},
+    "accumulated": {"trainer.accumulate_grad_batches": 2},
+    "workers": {"data.init_args.num_workers": 2},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
+    """Stopped after steps 3, 5 (at a checkpoint), 11 and 12, and resumed each time."""
+    config = run_config(text, "CLM" if variant == "CLM" else "MLM", **VARIANTS[variant])
+    ObjectiveCLI(fit_arguments(config, tmp_path / "whole"))
+
+    stops = [3, 5, 11, 12]
+    original = Checkpoints.on_train_batch_end
+
+    def stop_on_the_way(self, trainer, objective, *rest):
+        if (
+            stops
+            and trainer.global_step == stops[0]
+            and rest[-1] % trainer.accumulate_grad_batches == (trainer.accumulate_grad_batches - 1)
+        ):
+            stops.pop(0)
+            os.kill(os.getpid(), signal.SIGTERM)
+        original(self, trainer, objective, *rest)
+
+    monkeypatch.setattr(Checkpoints, "on_train_batch_end", stop_on_the_way)
+    run_to_the_end(fit_arguments(config, tmp_path / "parts"))
+    assert not stops
+    whole, parts = outcome(only_run(tmp_path / "whole")), outcome(only_run(tmp_path / "parts"))
+    assert whole[0] == parts[0]
+    assert whole[1] == parts[1]
+
+
+def test_killed_at_any_moment_and_resumed_equals_uninterrupted(text, tmp_path):
+    """kill -9 at three moments: between checkpoints, so rows past the last one are there to be dropped."""
+    config = run_config(
+        text, "MLM", **{"model.init_args.budget.tokens": 60 * 64, "model.init_args.encoder.dropout": 0.1}
+    )
+    ObjectiveCLI(fit_arguments(config, tmp_path / "whole"))
+    arguments = fit_arguments(config, tmp_path / "parts")
+    for step in (7, 24, 41):
+        child = subprocess.Popen([sys.executable, "-c", SLOW_RUN, *arguments], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and child.poll() is None and last_step(tmp_path / "parts") < step:
+            time.sleep(0.02)
+        assert child.poll() is None, "the run ended before it could be killed"
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        state = run_directory.run_state(only_run(tmp_path / "parts"))
+        assert state.state == "resumable"
+    run_to_the_end(arguments)
+    whole, parts = outcome(only_run(tmp_path / "whole")), outcome(only_run(tmp_path / "parts"))
+    assert whole[0] == parts[0]
+    assert whole[1] == parts[1]
+
+
+SLOW_RUN = """
+import sys, time
+from experiments.training.callbacks import Status
+from experiments.training.command_line import ObjectiveCLI
+original = Status.on_train_batch_end
+def slowly(self, *arguments):
+    self.written = 0.0
+    original(self, *arguments)
+    time.sleep(0.05)
+Status.on_train_batch_end = slowly
+ObjectiveCLI(sys.argv[1:])
+"""
+
+
+def last_step(results):
+    for path in (results / "runs").glob(f"*/{run_directory.STATUS}"):
+        return durable.read_json(path).get("step", 0)
+    return 0
+
+
+def test_a_done_run_is_left_alone_and_its_saved_config_runs_it_again(text, tmp_path):
+    ObjectiveCLI(fit_arguments(run_config(text), tmp_path / "first"))
+    run = only_run(tmp_path / "first")
+    before = outcome(run)
+    with pytest.raises(AlreadyDone):
+        ObjectiveCLI(["fit", "--config", str(run / run_directory.CONFIG)])
+    assert main(["fit", "--config", str(run / run_directory.CONFIG)]) == 0
+    ObjectiveCLI(["fit", "--config", str(run / run_directory.CONFIG), "--results", str(tmp_path / "second")])
+    again = only_run(tmp_path / "second")
+    assert again.name == run.name
+    assert outcome(again) == before
+
+
+def test_a_run_killed_before_its_last_word_trains_no_further(text, tmp_path):
+    """The checkpoint of the last step is there, DONE is not."""
+    arguments = fit_arguments(run_config(text), tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    before = outcome(run)
+    (run / run_directory.DONE).unlink()
+    ObjectiveCLI(arguments)
+    assert run_directory.run_state(run).state == "done"
+    assert outcome(run) == before
+
+
+def test_a_curve_that_went_missing_is_noticed(text, tmp_path):
+    arguments = fit_arguments(run_config(text), tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    (run / run_directory.DONE).unlink()
+    (run / metrics_file.METRICS).unlink()
+    with pytest.raises(ValueError, match="lacks what was recorded up to step 30"):
+        ObjectiveCLI(arguments)
+
+
+def test_what_a_kill_left_half_written_is_removed(text, tmp_path):
+    config = run_config(text)
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    run = only_run(tmp_path)
+    (run / run_directory.DONE).unlink()
+    (run / "checkpoints" / ".step-000000030.ckpt.1.tmp").write_bytes(b"half")
+    (run / "checkpoints" / "step-000000031.ckpt").write_bytes(b"no hash beside it")
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    assert {path.suffix for path in (run / "checkpoints").iterdir()} == {".ckpt", ".sha256"}
+    assert not (run / "checkpoints" / "step-000000031.ckpt").exists()
+
+
+def test_a_budget_in_flops_is_spent(text, tmp_path):
+    budget = {"model.init_args.budget": {"tokens": None, "flops": 5e7}}
+    for objective in ("CLM", "MLM"):
+        ObjectiveCLI(fit_arguments(run_config(text, objective, **budget), tmp_path, objective))
+    rows = {run.name.split("-")[0]: metrics_file.read_metrics(run)[-1] for run in (tmp_path / "runs").iterdir()}
+    assert rows["MLM"].tokens > rows["CLM"].tokens
+    for row in rows.values():
+        assert row.flops == pytest.approx(5e7, rel=0.1)
+
+
+def test_a_stop_that_comes_while_the_run_is_set_up_counts(text, tmp_path):
+    ObjectiveCLI.stop.ask(signal.SIGTERM)
+    with pytest.raises(Interrupted):
+        ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
+    assert last_step(tmp_path) == 1
+    assert ObjectiveCLI.stop.signal is None
+
+
+def test_a_checkpoint_of_another_objective_is_refused(text, tmp_path, capsys):
+    ObjectiveCLI(fit_arguments(run_config(text, "CLM"), tmp_path))
+    snapshot = complete(only_run(tmp_path) / "snapshots")[-1]
+    for changes, words in (({}, "objectives.clm.CLM"), ({"model.class_path": "objectives.CLM"}, "another seed")):
+        config = run_config(text, "MLM", seed_everything=2, **changes)
+        arguments = ["validate", *fit_arguments(config, tmp_path)[1:], "--ckpt_path", str(snapshot)]
+        assert main(arguments) == 2
+        assert words in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_an_objective_of_another_package_trains_when_it_is_allowed(text, tmp_path, monkeypatch, capsys):
+    (tmp_path / "elsewhere").mkdir()
+    module = "from objectives import MLM\n\n\nclass Mine(MLM):\n    pass\n"
+    (tmp_path / "elsewhere" / "my_objectives.py").write_text(module)
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    arguments = fit_arguments(run_config(text, **{"model.class_path": "my_objectives.Mine"}), tmp_path)
+    assert main(arguments) == 2
+    assert "--allow-import" in capsys.readouterr().err
+    assert main([*arguments, "--allow-import", "my_objectives"]) == 0
+    assert durable.read_json(only_run(tmp_path) / run_directory.CELL)["objective"] == "Mine"
+
+
+def test_what_goes_wrong_inside_training_keeps_its_traceback(text, tmp_path, monkeypatch):
+    def broken(self, *arguments):
+        raise ValueError("deep inside")
+
+    monkeypatch.setattr("objectives.MLM.views", broken)
+    with pytest.raises(TrainingFailed, match="deep inside") as failure:
+        main(fit_arguments(run_config(text), tmp_path))
+    assert isinstance(failure.value.__cause__, ValueError)
+    assert run_directory.run_state(only_run(tmp_path)).state == "failed"
+
+
+def test_what_a_run_leaves(text, tmp_path):
+    config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    run = only_run(tmp_path)
+    cell = durable.read_json(run / run_directory.CELL)
+    assert (cell["objective"], cell["mask_rate"], cell["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
+    assert cell["budget_tokens"] == 30 * 64 and cell["nominal_density"] == 0.3
+    assert run_directory.run_state(run).state == "done"
+    assert durable.read_json(run / run_directory.ENVIRONMENT)["threads"] == 1
+    assert set(durable.read_json(run / run_directory.PAIRING)) == {"encoder", "tokenizer", "data", "world_size"}
+    rows = metrics_file.read_metrics(run)
+    quantities = {row.quantity for row in rows}
+    assert {
+        "train/nats",
+        "held_out/nats",
+        "held_out/nats@0.15",
+        "held_out/nats@0.5",
+        "scrambled/accuracy",
+    } <= quantities
+    last = [row for row in rows if row.step == 30]
+    assert {row.tokens for row in last} == {30 * 64}
+    assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/supervised"}
+    assert len(complete(run / "snapshots")) == 3
+    assert (
+        Tokenizer.load(run / "tokenizer.json").fingerprint
+        == durable.read_json(run / run_directory.PAIRING)["tokenizer"]
+    )
+    assert yaml.safe_load((run / run_directory.CONFIG).read_text())["model"]["init_args"]["corruption"]["rate"] == 0.3
+
+
+def test_arms_of_one_seed_are_paired_and_seeds_are_not(text, tmp_path):
+    for objective, seed in (("CLM", 1), ("MLM", 1), ("MLM", 2)):
+        config = run_config(text, objective, seed_everything=seed)
+        ObjectiveCLI(fit_arguments(config, tmp_path, f"{objective}{seed}"))
+    runs = {path.name.split("-")[0]: path for path in (tmp_path / "runs").iterdir()}
+    proofs = {name: durable.read_json(run / run_directory.PAIRING) for name, run in runs.items()}
+    streams = {
+        name: [row.value for row in metrics_file.read_metrics(run) if row.quantity == "stream/hash"]
+        for name, run in runs.items()
+    }
+    assert proofs["CLM1"] == proofs["MLM1"] != proofs["MLM2"]
+    assert proofs["CLM1"]["data"] == proofs["MLM2"]["data"]
+    assert streams["CLM1"] == streams["MLM1"] != streams["MLM2"]
+
+
+def test_sparse_supervision_is_accounted_for(text, tmp_path):
+    for objective in ("CLM", "MLM"):
+        ObjectiveCLI(fit_arguments(run_config(text, objective), tmp_path, objective))
+    density = {}
+    for run in (tmp_path / "runs").iterdir():
+        final = [row for row in metrics_file.read_metrics(run) if row.quantity == "ledger/density"][-1]
+        density[run.name.split("-")[0]] = final.value
+    assert density["MLM"] == pytest.approx(0.15, abs=0.04)
+    assert density["CLM"] > 0.8
+
+
+def test_a_run_resumed_with_other_data_is_refused(text, tmp_path):
+    config = run_config(text)
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    run = only_run(tmp_path)
+    (run / run_directory.DONE).unlink()
+    proof = durable.read_json(run / run_directory.PAIRING)
+    durable.write_json(run / run_directory.PAIRING, {**proof, "data": "0" * 64})
+    with pytest.raises(ValueError, match="another data"):
+        ObjectiveCLI(fit_arguments(config, tmp_path))
+
+
+def test_a_damaged_checkpoint_is_refused_by_name(text, tmp_path, capsys):
+    config = run_config(text)
+    arguments = fit_arguments(config, tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    (run / run_directory.DONE).unlink()
+    newest = complete(run / "checkpoints")[-1]
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 1
+    newest.write_bytes(content)
+    assert main(arguments) == 2
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert str(newest) in message and "damaged" in message and "delete it" in message
+    newest.unlink()
+    assert main(arguments) == 0
+
+
+def test_two_processes_do_not_work_on_one_run(text, tmp_path):
+    from filelock import FileLock
+
+    config = run_config(text)
+    arguments = fit_arguments(config, tmp_path)
+    ObjectiveCLI(arguments)
+    run = only_run(tmp_path)
+    (run / run_directory.DONE).unlink()
+    with FileLock(run / run_directory.LOCK):
+        assert run_directory.run_state(run).state == "running"
+        with pytest.raises(ValueError, match="another process"):
+            ObjectiveCLI(arguments)
+
+
+def test_validate_and_test_measure_a_snapshot(text, tmp_path, capsys):
+    ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
+    run = only_run(tmp_path)
+    snapshot = complete(run / "snapshots")[-1]
+    recorded = {row.quantity: row.value for row in metrics_file.read_metrics(run) if row.step == 30}
+    measured = {}
+    for command in ("validate", "test"):
+        cli = ObjectiveCLI([command, "--config", str(run / run_directory.CONFIG), "--ckpt_path", str(snapshot)])
+        measured[command] = {name: value.item() for name, value in cli.trainer.callback_metrics.items()}
+    assert measured["validate"]["held_out/nats"] == pytest.approx(recorded["held_out/nats"], rel=1e-5)
+    for name in ("scrambled/accuracy", "held_out/nats@0.5"):
+        assert measured["test"][name] == pytest.approx(recorded[name], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_two_ranks_train_as_one(text, tmp_path):
+    """Two gloo ranks of 4 blocks read and learn what one of 8 does, and are counted as one run."""
+    one = run_config(text, **{"data.init_args.batch_size": 8})
+    ObjectiveCLI(fit_arguments(one, tmp_path / "one"))
+    two = run_config(text, trainer={"accelerator": "cpu", "devices": 2, "strategy": "ddp"})
+    (tmp_path / "two.yaml").write_text(yaml.safe_dump(two))
+    command = [sys.executable, "-m", "experiments.cli", "fit", "--config", str(tmp_path / "two.yaml")]
+    subprocess.run([*command, "--results", str(tmp_path / "two")], check=True, stderr=subprocess.DEVNULL, timeout=240)
+    recorded = [metrics_file.read_metrics(only_run(tmp_path / name)) for name in ("one", "two")]
+    assert len(recorded[0]) == len(recorded[1])
+    last = [{row.quantity: row for row in rows} for rows in recorded]
+    for quantity in ("ledger/selected", "ledger/corrupted", "ledger/supervised"):
+        assert last[0][quantity]._replace(seconds=0.0) == last[1][quantity]._replace(seconds=0.0)
+    for quantity in ("held_out/nats", "held_out/nats@0.5", "scrambled/accuracy"):
+        assert last[0][quantity].value == pytest.approx(last[1][quantity].value, rel=1e-3), quantity
+    assert durable.read_json(only_run(tmp_path / "two") / run_directory.PAIRING)["world_size"] == 2

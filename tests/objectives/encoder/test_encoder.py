@@ -1,0 +1,150 @@
+"""The encoder: causality by perturbation, documents, initial weights, cost."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from objectives import CLM, Encoder, EncoderConfig
+from objectives.encoder.layer import Past
+from objectives.training.flops import body_flops, head_flops
+from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
+
+
+def encoder(**changes):
+    config = EncoderConfig(**{"width": 16, "depth": 2, "heads": 2, "max_length": 40, **changes})
+    model = Encoder(config, 30, seed=0).eval()
+    enlarge(model)
+    return model
+
+
+@pytest.mark.parametrize("attention", ["causal", "bidirectional"])
+def test_who_sees_whom_by_perturbation(attention):
+    model = encoder()
+    tokens = torch.randint(0, 30, (1, 12), generator=torch.Generator().manual_seed(0))
+    for position in range(12):
+        other = tokens.clone()
+        other[0, position] = (other[0, position] + 1) % 30
+        with torch.no_grad():
+            changed = (model(tokens, attention) - model(other, attention)).abs().amax(-1)[0] > 1e-6
+        expected = [attention == "bidirectional" or seen >= position for seen in range(12)]
+        assert changed.tolist() == expected
+
+
+def test_a_boolean_mask_says_the_same_as_its_name():
+    model = encoder()
+    tokens = torch.randint(0, 30, (2, 12))
+    lower = torch.ones(12, 12, dtype=torch.bool).tril().expand(2, 1, 12, 12)
+    with torch.no_grad():
+        torch.testing.assert_close(model(tokens, lower), model(tokens, "causal"))
+        torch.testing.assert_close(model(tokens, torch.ones_like(lower)), model(tokens, "bidirectional"))
+
+
+@pytest.mark.parametrize("attention", ["causal", "bidirectional", "mask"])
+def test_a_document_inside_a_block_is_read_as_if_alone(attention):
+    model = encoder()
+    tokens = torch.randint(0, 30, (1, 15))
+    numbers = torch.tensor([[0] * 4 + [1] * 6 + [2] * 5])
+    whole = torch.ones(1, 1, 15, 15, dtype=torch.bool) if attention == "mask" else attention
+    alone = "bidirectional" if attention == "mask" else attention
+    with torch.no_grad():
+        together = model(tokens, whole, numbers)
+        for start, end in ((0, 4), (4, 10), (10, 15)):
+            torch.testing.assert_close(together[:, start:end], model(tokens[:, start:end], alone))
+
+
+def test_positions_matter():
+    model = encoder()
+    with torch.no_grad():
+        output = model(torch.tensor([[5, 6, 6, 5]]), "bidirectional")
+    assert (output[0, 1] - output[0, 2]).abs().max() > 1e-4
+
+
+def test_initial_weights():
+    model = Encoder(EncoderConfig(width=128, depth=4, heads=4), 1000, seed=0)
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 2:
+            expected = 0.02 / math.sqrt(8) if name.endswith("output.weight") else 0.02
+            # A normal distribution cut at 3 standard deviations has 0.9866 of its deviation left.
+            assert parameter.std().item() == pytest.approx(expected * 0.9866, rel=0.02), name
+            assert parameter.abs().max() <= 3 * expected
+        else:
+            assert set(parameter.unique().tolist()) <= {0.0, 1.0}, name
+
+
+def test_too_long_for_the_encoder_is_refused():
+    with pytest.raises(ValueError, match="max_length of 40"):
+        encoder()(torch.zeros(1, 41, dtype=torch.long), "causal")
+
+
+@pytest.mark.parametrize(
+    "change", [{"width": 15}, {"heads": 3}, {"depth": 0}, {"dropout": 1.0}, {"width": 18, "heads": 6}]
+)
+def test_impossible_geometry_is_refused(change):
+    with pytest.raises(ValueError):
+        encoder(**change)
+
+
+def test_dropout_is_off_in_evaluation_and_on_in_training():
+    model = encoder(dropout=0.5)
+    tokens = torch.randint(0, 30, (1, 12))
+    with torch.no_grad():
+        assert torch.equal(model(tokens, "causal"), model(tokens, "causal"))
+        model.train()
+        assert not torch.equal(model(tokens, "causal"), model(tokens, "causal"))
+
+
+@pytest.mark.parametrize("attention", ["causal", "bidirectional"])
+def test_flops_are_what_torch_counts(attention):
+    model = encoder(depth=3)
+    tokens = torch.randint(0, 30, (2, 12))
+    # The plain kernel, because torch has no count for the fused one on every device.
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        hidden = model(tokens, attention)
+        logits = model.decode(model.head(hidden[:, :5]))
+        forward = counter.get_total_flops()
+        logits.sum().backward()
+    expected = 24 * body_flops(model.config, 12) + 10 * head_flops(model.config, 30)
+    assert forward == expected
+    assert counter.get_total_flops() == 3 * expected
+
+
+def test_ledger_flops_follow_the_formula():
+    objective = build(CLM)
+    batch = make_batch(blocks=4, length=32)
+    objective.training_step(batch, 0)
+    totals = objective.ledger.compute()
+    body, head = (
+        body_flops(objective.encoder.config, 32),
+        head_flops(objective.encoder.config, VOCABULARY.size),
+    )
+    assert totals["flops"] == 3 * (totals["tokens"] * body + totals["supervised"] * head)
+
+
+@pytest.mark.parametrize("attention", ["causal", "bidirectional", "mask"])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_asked_positions_alone_are_as_among_all(attention, depth):
+    model = encoder(depth=depth)
+    tokens = torch.randint(0, 30, (3, 12))
+    numbers = torch.tensor([[0] * 12, [0] * 5 + [1] * 7, [0] * 11 + [1]])
+    mask = torch.rand(3, 1, 12, 12) < 0.7
+    seen = mask | torch.eye(12, dtype=torch.bool) if attention == "mask" else attention
+    asked = torch.tensor([[0, 11], [6, 4], [3, 3]])
+    with torch.no_grad():
+        for documents in (None, numbers):
+            expected = model(tokens, seen, documents).take_along_dim(asked[:, :, None], dim=1)
+            torch.testing.assert_close(model(tokens, seen, documents, asked), expected)
+
+
+@pytest.mark.parametrize("steps", [[12], [1] * 12, [5, 1, 1, 3, 2]], ids=str)
+def test_reading_on_is_reading_at_once(steps):
+    model = encoder(depth=3)
+    tokens = torch.randint(0, 30, (2, 12))
+    pasts = [Past() for _ in model.layers]
+    with torch.no_grad():
+        parts = [model.read_on(part, pasts) for part in tokens.split(steps, dim=1)]
+        torch.testing.assert_close(torch.cat(parts, dim=1), model(tokens, "causal"))
+    with pytest.raises(ValueError, match="max_length of 40"):
+        model.read_on(torch.zeros(2, 29, dtype=torch.long), pasts)

@@ -1,0 +1,172 @@
+"""Writing: the cache, the draws, and what is never written."""
+
+import pytest
+import torch
+
+from objectives import CLM, MLM
+from objectives.inference.filling import blank_distributions, unmask
+from objectives.inference.generation import Sampling, gibbs, left_to_right, unmasking
+from objectives.inference.language_model import ObjectiveReader, Reader, answering
+from tests.support.objectives import VOCABULARY, build, log_softmax
+
+ALLOWED = torch.ones(4, dtype=torch.bool)
+
+
+def writers(objective):
+    reader = ObjectiveReader(objective)
+    ways = (left_to_right,) if reader.causal else (unmasking, gibbs)
+    return [(way, reader) for way in ways]
+
+
+def test_the_cache_changes_nothing():
+    reader = ObjectiveReader(build(CLM))
+    tokens = torch.randint(5, 40, (3, 20), generator=torch.Generator().manual_seed(0))
+    cached, plain = reader.continuation(), Reader.continuation(reader)
+    with answering(reader.module):
+        for part in tokens.split([6, *[1] * 14], dim=1):
+            torch.testing.assert_close(cached(part), plain(part), atol=1e-5, rtol=1e-5)
+
+
+def test_greedy_writing_by_brute_force():
+    objective = build(CLM).eval()
+    objective.encoder.decoder_bias.data[VOCABULARY.sep] = -50
+    (written,) = left_to_right(ObjectiveReader(objective), [5, 9], range(1), 10, Sampling(temperature=0))
+    row = [VOCABULARY.cls, 5, 9]
+    for _ in range(10):
+        nats = log_softmax(objective, row, len(row) - 1)
+        row.append(max(set(range(VOCABULARY.size)) - set(VOCABULARY.specials), key=lambda token: nats[token].item()))
+    assert written == row[3:]
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_tokens_are_drawn_as_often_as_their_probability_says(temperature):
+    logits = torch.tensor([0.3, -1.0, 2.0, 0.5])
+    draws = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    chosen, nats = Sampling(temperature).choose(logits.expand(1000, -1), ALLOWED, draws)
+    shares = torch.bincount(chosen, minlength=4) / 1000
+    torch.testing.assert_close(shares, (logits / temperature).softmax(-1), atol=2e-3, rtol=0)
+    torch.testing.assert_close(nats, logits.double().log_softmax(-1)[chosen])
+
+
+def test_top_p_keeps_the_likeliest_that_reach_it():
+    logits = torch.tensor([0.1, 0.4, 0.3, 0.2]).log()
+    draws = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+
+    def shares(top_p, allowed=ALLOWED):
+        chosen, _ = Sampling(top_p=top_p).choose(logits.expand(1000, -1), allowed, draws)
+        return torch.bincount(chosen, minlength=4) / 1000
+
+    for top_p, expected in ((0.65, [0, 4 / 7, 3 / 7, 0]), (0.71, [0, 4 / 9, 3 / 9, 2 / 9]), (0.01, [0, 1, 0, 0])):
+        torch.testing.assert_close(shares(top_p), torch.tensor(expected).float(), atol=2e-3, rtol=0)
+    torch.testing.assert_close(
+        shares(1.0, torch.tensor([True, False, True, True])), torch.tensor([1, 0, 3, 2]) / 6, atol=2e-3, rtol=0
+    )
+
+
+def test_temperature_comes_before_top_p():
+    """At 0.5 the shares 1:2:4 become 1:4:16, and the largest alone reaches 0.7."""
+    logits = torch.tensor([1.0, 2.0, 4.0, 0.0]).log()
+    draws = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    chosen, _ = Sampling(temperature=0.5, top_p=0.7).choose(logits.expand(1000, -1), ALLOWED, draws)
+    assert set(chosen.tolist()) == {2}
+
+
+def test_the_largest_draw_takes_a_token_that_may_be_drawn():
+    logits = torch.tensor([[0.0, -1e4, 0.0, -torch.inf]])
+    nearly_one = torch.tensor([1 - 2.0**-53], dtype=torch.float64)
+    for top_p in (1.0, 0.999999, 0.3):
+        chosen, nats = Sampling(top_p=top_p).choose(logits, ALLOWED, nearly_one)
+        assert chosen.item() in (0, 2) and nats.item() > -1
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_special_tokens_are_never_written(objective, temperature):
+    for special in VOCABULARY.specials:
+        objective.encoder.decoder_bias.data[special] = 50
+    for way, reader in writers(objective):
+        texts = way(reader, [5], range(4), 6, Sampling(temperature))
+        assert not {token for text in texts for token in text} & set(VOCABULARY.specials)
+
+
+def test_a_text_ends_with_its_end_token():
+    objective = build(CLM)
+    objective.encoder.decoder_bias.data[VOCABULARY.sep] = 50
+    assert left_to_right(ObjectiveReader(objective), [5], range(3), 6, Sampling()) == [[], [], []]
+    objective.encoder.decoder_bias.data[VOCABULARY.sep] = 2
+    texts = left_to_right(ObjectiveReader(objective), [5], range(30), 6, Sampling())
+    assert len({len(text) for text in texts}) > 2
+
+
+def test_the_same_seed_gives_the_same_text(objective):
+    for way, reader in writers(objective):
+        texts = way(reader, [5], range(5), 6, Sampling(seed=3))
+        assert way(reader, [5], range(5), 6, Sampling(seed=3)) == texts
+        assert way(reader, [5], range(2), 6, Sampling(seed=3)) == texts[:2]
+        assert way(reader, [5], range(5), 6, Sampling(seed=4)) != texts
+        assert len({tuple(text) for text in texts}) > 1
+
+
+def test_unmasking_without_chance_is_iterative_unmasking():
+    reader = ObjectiveReader(build(MLM))
+    (written,) = unmasking(reader, [5, 9], range(1), 5, Sampling(temperature=0))
+    assert tuple(written) == unmask(reader, [5, 9, *[None] * 5]).fills
+
+
+@pytest.mark.parametrize("way", [unmasking, gibbs])
+def test_one_token_is_drawn_from_its_conditional(way):
+    reader = ObjectiveReader(build(MLM))
+    texts = way(reader, [5, 9], range(4000), 1, Sampling())
+    shares = torch.bincount(torch.tensor(texts).flatten(), minlength=VOCABULARY.size) / 4000
+    (nats,) = blank_distributions(reader, [5, 9, None]).masked_fill(~reader.regular_V, -torch.inf)
+    assert (shares - nats.softmax(-1)).abs().max() < 0.03
+
+
+def test_gibbs_goes_through_the_places_in_a_random_order():
+    """With three places, each is the first to be drawn about equally often, and what is drawn is masked."""
+    reader = ObjectiveReader(build(MLM))
+    first = []
+    honest = reader.logits
+
+    def watched(rows, asked):
+        assert (rows[asked] == reader.mask).all()
+        if (rows[:, 2:-1] == reader.mask).all():
+            first.append(asked[:, 2:-1].int().argmax(1))
+        return honest(rows, asked)
+
+    reader.logits = watched
+    gibbs(reader, [5], range(3000), 3, Sampling(), sweeps=2)
+    shares = torch.bincount(first[0], minlength=3) / 3000
+    assert len(first) == 1 and (shares - 1 / 3).abs().max() < 0.03
+
+
+def test_samples_do_not_depend_on_how_many_go_together(objective):
+    for way, reader in writers(objective):
+        texts = way(reader, [5], range(7), 6, Sampling())
+        assert [text for number in range(7) for text in way(reader, [5], [number], 6, Sampling())] == texts
+
+
+def test_gibbs_draws_each_token_anew():
+    reader = ObjectiveReader(build(MLM))
+    once, often = (gibbs(reader, [5], range(20), 4, Sampling(), sweeps=sweeps) for sweeps in (1, 5))
+    assert all(any(text[place] != other[place] for text, other in zip(once, often, strict=True)) for place in range(4))
+
+
+def test_what_cannot_be_written_is_refused():
+    causal, masked = ObjectiveReader(build(CLM)), ObjectiveReader(build(MLM))
+    for way, reader in ((left_to_right, causal), (unmasking, masked), (gibbs, masked)):
+        with pytest.raises(ValueError, match="room for 62"):
+            way(reader, [5] * 60, range(1), 3, Sampling())
+        with pytest.raises(ValueError, match="at least 1"):
+            way(reader, [5], range(1), 0, Sampling())
+    with pytest.raises(ValueError, match="cannot write from left to right"):
+        left_to_right(masked, [5], range(1), 3, Sampling())
+    with pytest.raises(ValueError, match="cannot fill masks"):
+        unmasking(causal, [5], range(1), 3, Sampling())
+    with pytest.raises(ValueError, match="sweeps"):
+        gibbs(masked, [5], range(1), 3, Sampling(), sweeps=0)
+    causal.before = ()
+    with pytest.raises(ValueError, match="give a prompt"):
+        left_to_right(causal, [], range(1), 3, Sampling())
+    for bad in ({"temperature": -1}, {"top_p": 0}, {"top_p": 1.5}):
+        with pytest.raises(ValueError, match="temperature must be"):
+            Sampling(**bad)

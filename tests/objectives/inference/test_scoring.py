@@ -1,0 +1,208 @@
+"""Scores against brute force: one sentence, one position, one forward pass."""
+
+import math
+
+import pytest
+import torch
+
+from objectives import CLM, MLM
+from objectives.inference.language_model import ObjectiveReader
+from objectives.inference.scoring import chain_rule, perplexity, pseudo_log_likelihood, total
+from objectives.inference.windows import windows
+from tests.support.objectives import VOCABULARY, build, log_softmax
+
+SENTENCES = [[5, 9, 9, 12], [20], [6, 7, 8, 21, 30, 1, 39]]
+WORDS = [[0, 0, 0, 1], [0], [0, 1, 1, 2, 3, 3, 3]]
+
+
+def next_token(objective, sentence, position):
+    """log p of the token at a position, or of the end behind the last, by a pass over what is before it."""
+    token = [*sentence, VOCABULARY.sep][position]
+    return log_softmax(objective, [VOCABULARY.cls, *sentence[:position]], position)[token].item()
+
+
+def hidden_token(objective, sentence, position, also=()):
+    """log p of the token at a position that is masked, as others are."""
+    row = [VOCABULARY.cls, *sentence, VOCABULARY.sep]
+    for place in (position, *also):
+        row[place + 1] = VOCABULARY.mask
+    return log_softmax(objective, row, position + 1)[sentence[position]].item()
+
+
+def assert_close(ours, theirs):
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
+
+
+@pytest.mark.parametrize("end", [False, True])
+def test_chain_rule_by_brute_force(end):
+    objective = build(CLM).eval()
+    expected = [[next_token(objective, one, t) for t in range(len(one) + end)] for one in SENTENCES]
+    assert_close(chain_rule(ObjectiveReader(objective), SENTENCES, end=end), expected)
+    if not end:
+        assert_close(objective.score(SENTENCES), expected)
+
+
+def test_chain_rule_is_a_joint_probability():
+    """Over all continuations of a prefix, the end token included, the probabilities sum to 1."""
+    objective = build(CLM).eval()
+    (prefix,) = objective.score([[5, 9]])
+    both = objective.score([[5, 9, token] for token in range(VOCABULARY.size)])
+    assert all(score[:2] == pytest.approx(prefix, abs=1e-5) for score in both)
+    assert sum(torch.tensor([score[2] for score in both]).exp()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_pseudo_log_likelihood_by_brute_force():
+    objective = build(MLM).eval()
+    expected = [[hidden_token(objective, one, t) for t in range(len(one))] for one in SENTENCES]
+    assert_close(objective.score(SENTENCES), expected)
+    assert_close(pseudo_log_likelihood(ObjectiveReader(objective), SENTENCES), expected)
+
+
+def test_word_l2r_hides_what_follows_of_the_word():
+    objective = build(MLM).eval()
+    expected = [
+        [
+            hidden_token(objective, one, t, [u for u in range(t + 1, len(one)) if words[u] == words[t]])
+            for t in range(len(one))
+        ]
+        for one, words in zip(SENTENCES, WORDS, strict=True)
+    ]
+    assert_close(pseudo_log_likelihood(ObjectiveReader(objective), SENTENCES, WORDS), expected)
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_many_sentences_come_back_in_order(cls, monkeypatch):
+    objective = build(cls)
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.randint(0, 12, (40,), generator=generator)
+    sentences = [torch.randint(5, 40, (int(length),), generator=generator).tolist() for length in lengths]
+    sentences += sentences[:5]
+    expected = [objective.score([sentence])[0] for sentence in sentences]
+    assert_close(objective.score(sentences), expected)
+    monkeypatch.setattr("objectives.inference.scoring.TOKENS_PER_BATCH", 30)
+    assert_close(objective.score(sentences), expected)
+    monkeypatch.setattr("objectives.inference.scoring.LOGITS_PER_BATCH", 1)
+    assert_close(objective.score(sentences), expected)
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_equal_sentences_are_scored_once(cls, monkeypatch):
+    reader = ObjectiveReader(build(cls))
+    seen = []
+    honest = reader.logits
+    monkeypatch.setattr(reader, "logits", lambda rows, asked: seen.append(len(rows)) or honest(rows, asked))
+    score, told = (chain_rule if cls is CLM else pseudo_log_likelihood), []
+    score(reader, [[5, 6, 7], [5, 6, 7], [8, 9, 10], [5, 6, 7]], progress=told.append)
+    assert sum(seen) == (2 if cls is CLM else 6)
+    assert sum(told) == 6
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_nothing_to_score(cls):
+    objective = build(cls)
+    assert objective.score([]) == []
+    assert objective.score([[], [5], []])[::2] == [[], []]
+    assert total([]) == 0 and perplexity(0.0, 0) is None
+
+
+def test_sums_and_perplexities():
+    assert total([-1.0, None, -2.0]) == -3
+    assert perplexity(-3.0, 2) == pytest.approx(math.exp(1.5))
+    assert perplexity(-3000.0, 2) == math.inf
+    assert math.isnan(perplexity(math.nan, 2))
+
+
+def test_a_model_without_a_beginning_leaves_the_first_token_unscored():
+    objective = build(CLM).eval()
+    reader = ObjectiveReader(objective)
+    reader.before = ()
+    scores = chain_rule(reader, [[5, 9, 12], [7], [5, 9]])
+    assert [score[0] for score in scores] == [None] * 3
+    expected = [log_softmax(objective, [5, 9, 12][:t], t - 1)[[5, 9, 12][t]].item() for t in (1, 2)]
+    assert scores[0][1:] == pytest.approx(expected, abs=1e-5)
+    assert scores[2][1:] == pytest.approx(expected[:1], abs=1e-5)
+    assert chain_rule(reader, [[7]]) == [[None]]
+
+
+def test_a_score_of_the_wrong_kind_is_refused():
+    causal, masked = ObjectiveReader(build(CLM)), ObjectiveReader(build(MLM))
+    with pytest.raises(ValueError, match="defines no joint probability"):
+        chain_rule(masked, SENTENCES)
+    with pytest.raises(ValueError, match="has no pseudo-log-likelihood"):
+        pseudo_log_likelihood(causal, SENTENCES)
+    masked.mask = None
+    with pytest.raises(ValueError, match="no mask token"):
+        pseudo_log_likelihood(masked, SENTENCES)
+    causal.end = None
+    with pytest.raises(ValueError, match="no token for the end"):
+        chain_rule(causal, SENTENCES, end=True)
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_the_mode_comes_back_even_after_an_error(cls):
+    objective = build(cls).train()
+    with pytest.raises(IndexError):
+        objective.score([[5, VOCABULARY.size]])
+    assert objective.training and objective.encoder.training
+
+
+@pytest.mark.parametrize("context", ["past", "both"])
+def test_windows_show_each_token_as_much_as_they_can(context):
+    for room in (1, 2, 3, 4, 7, 10):
+        for length in range(40):
+            cut = windows(length, room, context)
+            scored = [t for w in cut for t in range(w.first, w.last)]
+            assert scored == list(range(length))
+            for window in cut:
+                assert 0 <= window.start <= window.first < window.last <= window.end <= length
+                assert window.end - window.start == min(room, length)
+                for token in range(window.first, window.last):
+                    holding = [w for w in cut if w.start <= token < w.end]
+
+                    def shown(w, token=token, length=length):
+                        before, behind = token - w.start, w.end - 1 - token
+                        if context == "past":
+                            return before
+                        # Beyond an edge of the text there is nothing to be seen.
+                        return min(before if w.start else length, behind if w.end < length else length)
+
+                    assert shown(window) >= max(map(shown, holding)) - (context == "both")  # halves are rounded
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_too_long_is_refused_or_scored_in_windows(cls):
+    objective = build(cls).eval()
+    reader = ObjectiveReader(objective)
+    score, context = (chain_rule, "past") if cls is CLM else (pseudo_log_likelihood, "both")
+    sentence = torch.randint(5, 40, (150,), generator=torch.Generator().manual_seed(1)).tolist()
+    with pytest.raises(ValueError, match="sentence 2 has 150 tokens, but the model has room for 62"):
+        score(reader, [[5], sentence])
+    (windowed,) = score(reader, [sentence], window=True)
+    expected = []
+    for window in windows(150, 62, context):
+        (part,) = score(reader, [sentence[window.start : window.end]])
+        expected += part[window.first - window.start : window.last - window.start]
+    assert windowed == pytest.approx(expected, abs=1e-5)
+    assert len(windowed) == 150
+
+
+def test_the_end_fits_behind_the_longest_sentence():
+    (scores,) = chain_rule(ObjectiveReader(build(CLM)), [[5] * 62], end=True)
+    assert len(scores) == 63
+
+
+def test_word_l2r_in_windows_keeps_words_apart():
+    reader = ObjectiveReader(build(MLM).eval())
+    sentence = torch.randint(5, 40, (100,), generator=torch.Generator().manual_seed(1)).tolist()
+    alone = pseudo_log_likelihood(reader, [sentence], window=True)
+    apart = pseudo_log_likelihood(reader, [sentence], words=[range(100)], window=True)
+    assert apart == alone
+    assert pseudo_log_likelihood(reader, [sentence], words=[[t // 3 for t in range(100)]], window=True) != alone
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_sentences_with_their_special_tokens_are_refused(cls):
+    with pytest.raises(ValueError, match="sentence 2 begins with a special token"):
+        build(cls).score([[5, 6], [VOCABULARY.cls, 5, 6, VOCABULARY.sep]])

@@ -1,0 +1,164 @@
+"""The loss: against a brute-force softmax, and the same gradient however a step is cut into batches and ranks."""
+
+import math
+import os
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.multiprocessing
+
+from objectives import CLM, IGNORE, MLM, Batch, Corruption, Key
+from objectives.training.loss import summed_nll
+from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
+
+
+def step(objective, batch, accumulate=1, world_size=1):
+    objective._trainer = SimpleNamespace(accumulate_grad_batches=accumulate, world_size=world_size)
+    return objective.training_step(batch, 0)
+
+
+def part(batch, rows):
+    return Batch(*(field[rows] for field in batch))
+
+
+def brute_force_nats(objective, batch):
+    """Sum and number of -log softmax at the asked positions, one position at a time in float64."""
+    total, count = 0.0, 0
+    for view in objective.views(batch.tokens_BT, Key(objective.seed, batch.epoch_B, batch.index_B)):
+        hidden = objective.encode(view, batch.tokens_BT)
+        logits = objective.encoder.decode(objective.encoder.head(hidden)).double().tolist()
+        for row, targets in enumerate(view.targets_BT.tolist()):
+            for position, target in enumerate(targets):
+                if target != IGNORE:
+                    scores = logits[row][position]
+                    total += math.log(math.fsum(math.exp(s) for s in scores)) - scores[target]
+                    count += 1
+    return total, count
+
+
+@pytest.mark.parametrize("cls", all_objectives())
+def test_loss_is_the_brute_force_softmax(cls):
+    batch = make_batch(blocks=4)
+    objective = build(cls, reduction="sum")
+    nats, count = brute_force_nats(objective, batch)
+    assert step(objective, batch).item() == pytest.approx(nats, rel=1e-5)
+    mean = step(build(cls), batch).item()
+    assert mean == pytest.approx(nats / (batch.tokens_BT.numel() * objective.nominal_density), rel=1e-5)
+    totals = objective.ledger.compute()
+    assert totals["nats"] == pytest.approx(nats, rel=1e-5)
+    assert totals["supervised"] == count
+
+
+def test_fused_loss_equals_the_plain_one():
+    torch.manual_seed(0)
+    features = torch.randn(1500, 8, requires_grad=True)
+    weight, bias = torch.randn(50, 8, requires_grad=True), torch.randn(50, requires_grad=True)
+    targets = torch.randint(0, 50, (1500,))
+    fused = summed_nll(features, weight, bias, targets)
+    gradients = torch.autograd.grad(fused, (features, weight, bias))
+    logits = features.double() @ weight.double().T + bias.double()
+    plain = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
+    assert fused.item() == pytest.approx(plain.item(), rel=1e-6)
+    for one, other in zip(gradients, torch.autograd.grad(plain, (features, weight, bias)), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def gradient(objective, loss):
+    objective.zero_grad()
+    loss.backward()
+    return torch.cat([p.grad.flatten() for p in objective.parameters() if p.grad is not None])
+
+
+@pytest.mark.parametrize("cls", all_objectives())
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_accumulated_gradient_is_that_of_one_batch(cls, reduction):
+    batch = make_batch(blocks=32)
+    objective = build(cls, reduction=reduction)
+    whole = gradient(objective, step(objective, batch))
+    parts = [slice(start, start + 8) for start in range(0, 32, 8)]
+    # Lightning divides the loss of each micro-batch by their number.
+    accumulated = sum(gradient(objective, step(objective, part(batch, rows), accumulate=4) / 4) for rows in parts)
+    torch.testing.assert_close(accumulated, whole, rtol=1e-5, atol=1e-6 * whole.abs().max().item())
+    # The mean of micro-batch means, which it replaces, is off by far more for sparse targets.
+    if cls is MLM and reduction == "mean":
+        biased = sum(_mean_gradient(objective, part(batch, rows)) for rows in parts) / 4
+        unbiased = _mean_gradient(objective, batch)
+        assert (biased - unbiased).abs().max() > 1e-4 * unbiased.abs().max()
+
+
+def _mean_gradient(objective, batch):
+    _, count = brute_force_nats(objective, batch)
+    loss = step(objective, batch) * batch.tokens_BT.numel() * objective.nominal_density / count
+    return gradient(objective, loss)
+
+
+def _rank_gradient(rank, cls, reduction, port, results):
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
+    objective = build(cls, reduction=reduction)
+    wrapped = torch.nn.parallel.DistributedDataParallel(_Step(objective))
+    batch = make_batch(blocks=32)
+    wrapped(*part(batch, slice(16 * rank, 16 * rank + 16))).backward()
+    if rank == 0:
+        grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
+        torch.save(torch.cat(grads), results)
+    torch.distributed.barrier()
+    # Without destructors: gloo's joins a thread that may be waiting for this one's lock.
+    os._exit(0)
+
+
+class _Step(torch.nn.Module):
+    def __init__(self, objective):
+        super().__init__()
+        self.objective = objective
+
+    def forward(self, *fields):
+        return step(self.objective, Batch(*fields), world_size=2)
+
+
+@pytest.mark.parametrize(("cls", "reduction"), [(CLM, "mean"), (MLM, "mean"), (MLM, "sum")])
+def test_gradient_of_two_ranks_is_that_of_one(cls, reduction, tmp_path):
+    objective = build(cls, reduction=reduction)
+    whole = gradient(objective, step(objective, make_batch(blocks=32)))
+    port = 29_500 + os.getpid() % 5_000
+    arguments = (cls, reduction, port, tmp_path / "gradient.pt")
+    torch.multiprocessing.spawn(_rank_gradient, arguments, nprocs=2)
+    shared = torch.load(tmp_path / "gradient.pt")
+    torch.testing.assert_close(shared, whole, rtol=1e-5, atol=1e-6 * whole.abs().max().item())
+
+
+def test_a_batch_without_targets_gives_zero_and_no_nan():
+    batch = make_batch(blocks=2, length=8)
+    batch = batch._replace(tokens_BT=torch.full_like(batch.tokens_BT, VOCABULARY.sep))
+    objective = build(MLM)
+    loss = step(objective, batch)
+    assert loss.item() == 0
+    assert gradient(objective, loss).abs().sum() == 0
+    assert objective.ledger.compute()["supervised"] == 0
+
+
+def test_clm_does_not_ask_for_the_next_document():
+    batch = make_batch(blocks=1)
+    (view,) = build(CLM).views(batch.tokens_BT, Key(0, batch.epoch_B, batch.index_B))
+    cut = batch.tokens_BT.shape[1] // 3
+    assert view.targets_BT[0, cut - 1] == VOCABULARY.sep
+    assert view.targets_BT[0, cut] == IGNORE
+    assert view.targets_BT[0, -1] == IGNORE
+    assert (view.targets_BT != IGNORE).sum() == batch.tokens_BT.shape[1] - 2
+
+
+def test_ledger_counts_by_hand():
+    batch = make_batch(blocks=16)
+    objective = build(MLM, corruption=Corruption(rate=0.5, mask=0.4, random=0.3, keep=0.3))
+    step(objective, batch)
+    (view,) = objective.views(batch.tokens_BT, Key(objective.seed, batch.epoch_B, batch.index_B))
+    selected = view.targets_BT != IGNORE
+    changed = (view.inputs_BT != batch.tokens_BT).sum().item()
+    totals = objective.ledger.compute()
+    assert totals["tokens"] == 16 * 32
+    assert totals["selected"] == totals["supervised"] == selected.sum().item()
+    assert totals["corrupted"] == changed
+    assert totals["kept"] == selected.sum().item() - changed > 0
+    assert totals["density"] == selected.sum().item() / (16 * 32)

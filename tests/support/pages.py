@@ -1,0 +1,51 @@
+"""Reading what a report wrote: its page as a browser would, its tables as numbers."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+from tests.support.grids import Plan, rising
+
+
+def small(plan: Plan, half: float = 8_000) -> Plan:
+    """One yardstick and one loss: a report of it is drawn in a second or two."""
+    curves = {"scrambled/accuracy": rising(0.5, 0.8, half, 0.003), "held_out/nats": rising(8, 4, half)}
+    return replace(plan, curves=curves)
+
+
+class Page(HTMLParser):
+    """Checks that tags nest, and keeps what a browser would load or run."""
+
+    void = frozenset({"meta", "img", "br", "link", "hr", "input"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,59 @@
+"""A run small enough for tests: a made-up text file, and the configuration of a run on it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from experiments.sweeps.grid import merged
+
+WORDS = ["the", "old", "young", "cat", "dog", "bird", "tree", "river", "house", "sees", "likes", "hears", "near"]
+
+
+def write_text(path: Path, lines: int = 300, seed: int = 0) -> Path:
+    """A text file of random sentences, one a line."""
+    draw = random.Random(seed)
+    sentences = (" ".join(draw.choices(WORDS, k=draw.randint(6, 14))) for _ in range(lines))
+    path.write_text("".join(f"{sentence}.\n" for sentence in sentences), encoding="utf-8")
+    return path
+
+
+def run_config(text: Path, objective: str = "MLM", **overrides: Any) -> dict[str, Any]:
+    """Configuration of a run of 30 steps of 4 blocks of 16 tokens; `overrides` may have dotted keys."""
+    config = {
+        "seed_everything": 1,
+        "threads": 1,
+        "record_every_steps": 4,
+        "checkpoint_every_steps": 5,
+        "model": {
+            "class_path": f"objectives.{objective}",
+            "init_args": {
+                "encoder": {"width": 16, "depth": 2, "heads": 2, "max_length": 64},
+                "budget": {"tokens": 30 * 4 * 16},
+                "optimizer": {"learning_rate": 0.01},
+            },
+        },
+        "data": {
+            "class_path": "experiments.data.TextData",
+            "init_args": {
+                "corpus": {
+                    "class_path": "experiments.corpora.LocalText",
+                    "init_args": {"path": str(text), "validation": 0.2},
+                },
+                "tokenizer": {"kind": "bpe", "size": 300},
+                "block_length": 16,
+                "batch_size": 4,
+                "validation_blocks": 8,
+            },
+        },
+        "evaluation": {"snapshots": 3, "mask_rates": [0.15, 0.5], "scrambled_pairs": 4},
+    }
+    return merged(config, overrides)
+
+
+def fit_arguments(config: dict[str, Any], results: Path, name: str = "tiny") -> list[str]:
+    """Command line of `fit` for a configuration."""
+    return ["fit", "--config", yaml.safe_dump(config), "--results", str(results), "--name", name]
