@@ -115,7 +115,7 @@ def main(args: Sequence[str]) -> int:
         metavar="QUANTITY=VALUE",
         action="append",
         default=[],
-        help="also report the budget to reach this, such as scrambled/accuracy=0.6; repeatable",
+        help="also report the budget to reach this, such as word_swap/accuracy=0.6; repeatable",
     )
     parser.add_argument("--x", choices=list(AXES), default="tokens", help="budget to summarise by (default: tokens)")
     parser.add_argument("--scale", choices=["log", "linear"], default="log", help="scale of budgets in curves")

@@ -1,7 +1,7 @@
 """What is learned: one encoder, and the objectives that train it."""
 
 from objectives.base import Objective
-from objectives.checkpoint import load
+from objectives.checkpoint import load_objective
 from objectives.clm import CLM
 from objectives.corruption import Corruption
 from objectives.encoder.config import EncoderConfig
@@ -9,7 +9,7 @@ from objectives.encoder.model import Encoder
 from objectives.mlm import MLM
 from objectives.training.optimizer import Budget, OptimizerConfig
 from objectives.training.randomness import EVALUATION_EPOCH, Key, evaluation_key
-from objectives.view import IGNORE, Answers, Batch, View
+from objectives.view import IGNORE, Batch, Predictions, View
 from objectives.vocabulary import Vocabulary
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "EVALUATION_EPOCH",
     "IGNORE",
     "MLM",
-    "Answers",
     "Batch",
     "Budget",
     "Corruption",
@@ -26,8 +25,9 @@ __all__ = [
     "Key",
     "Objective",
     "OptimizerConfig",
+    "Predictions",
     "View",
     "Vocabulary",
     "evaluation_key",
-    "load",
+    "load_objective",
 ]

@@ -6,7 +6,7 @@ B blocks, T positions, D width, N asked positions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import pytorch_lightning as pl
@@ -15,14 +15,13 @@ from torch import Tensor, nn
 
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
-from objectives.identity import describe, refuse_other, state_hash
-from objectives.inference.scoring import Scores
+from objectives.identity import describe_objective, refuse_other_settings, state_hash
 from objectives.training.flops import training_flops
-from objectives.training.ledger import Ledger, NegativeLogLikelihood
+from objectives.training.ledger import Ledger
 from objectives.training.loss import summed_nll
 from objectives.training.optimizer import Budget, OptimizerConfig
-from objectives.training.randomness import Key, evaluation_key
-from objectives.view import IGNORE, Answers, Batch, View
+from objectives.training.randomness import Key
+from objectives.view import IGNORE, Batch, Predictions, View
 from objectives.vocabulary import Vocabulary
 
 
@@ -62,10 +61,22 @@ class Objective(pl.LightningModule, ABC):
         self.vocabulary, self.budget, self.optimizer = vocabulary, budget, optimizer
         self.reduction, self.documents, self.seed = reduction, documents, seed
         self.ledger = Ledger()
-        self.held_out = NegativeLogLikelihood(vocabulary.characters_per_token)
 
-    reading: ClassVar[Literal["causal", "bidirectional"]]
-    """Who sees whom when a trained model of this objective reads plain text, as for frozen features."""
+    feature_attention: ClassVar[Literal["causal", "bidirectional"]]
+    """Who sees whom when a trained encoder reads plain text for its features."""
+    sentence_scores: ClassVar[tuple[str, ...]]
+    """The methods of `objectives.inference.scoring` by which a trained model can score sentences, its own first."""
+    huggingface_class: ClassVar[str | None] = None
+    """The class of `transformers` with the same encoder and the same question; None where there is none."""
+
+    @classmethod
+    def traits(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """What records say of this objective: its name, who sees whom, and its own factors.
+
+        Args:
+            settings: the constructor's arguments.
+        """
+        return {"objective": cls.__name__, "attention": cls.feature_attention}
 
     @property
     @abstractmethod
@@ -74,14 +85,7 @@ class Objective(pl.LightningModule, ABC):
 
     @abstractmethod
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
-        """What is read and asked; a pure function of (tokens, key)."""
-
-    @abstractmethod
-    def score(self, sentences: Sequence[Sequence[int]]) -> list[Scores]:
-        """How probable sentences are to this model: nats of each token, by the objective's own kind of score.
-
-        Sentences are ids without special tokens; ValueError when one is not, or is too long.
-        """
+        """What is read and predicted; a pure function of (tokens, key)."""
 
     def encode(self, view: View, tokens_BT: Tensor) -> Tensor:
         """Hidden states (B, T, D) of a view of clean `tokens_BT`."""
@@ -89,7 +93,7 @@ class Objective(pl.LightningModule, ABC):
 
     def read(self, tokens_BT: Tensor) -> Tensor:
         """Hidden states (B, T, D) of clean tokens read plainly."""
-        return self.encoder(tokens_BT, self.reading, self.document_numbers(tokens_BT))
+        return self.encoder(tokens_BT, self.feature_attention, self.document_numbers(tokens_BT))
 
     def document_numbers(self, tokens_BT: Tensor) -> Tensor | None:
         """Which document of its row each clean token belongs to, (B, T); None when all of the row is one.
@@ -101,38 +105,44 @@ class Objective(pl.LightningModule, ABC):
             return ((tokens_BT == self.vocabulary.cls) | padding_BT).cumsum(1)
         return padding_BT.cumsum(1) if bool(padding_BT.any()) else None
 
+    def tokens_per_step(self, batch: Batch) -> int:
+        """Tokens that an optimiser step of such batches reads, over all micro-batches and ranks."""
+        return batch.tokens_BT.numel() * self.trainer.accumulate_grad_batches * self.trainer.world_size
+
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        self.block_length = batch.tokens_BT.shape[1]
-        micro_batches = self.trainer.accumulate_grad_batches * self.trainer.world_size
-        self.tokens_per_step = batch.tokens_BT.numel() * micro_batches
+        # The rate is a function of the step alone, so that there is no scheduler's state to lose.
+        tokens = (self.trainer.global_step + 1) * self.tokens_per_step(batch)
+        for optimizer in self.trainer.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self.optimizer.rate(tokens, self.budget_tokens(batch.tokens_BT.shape[1]))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         tokens_BT = batch.tokens_BT
         loss = tokens_BT.new_zeros((), dtype=torch.float32)
         for view in self.views(tokens_BT, Key(self.seed, batch.epoch_B, batch.index_B)):
-            asked_BT = view.targets_BT != IGNORE
-            features_ND = self.encoder.head(self.encode(view, tokens_BT)[asked_BT])
+            targeted_BT = view.targets_BT != IGNORE
+            features_ND = self.encoder.head(self.encode(view, tokens_BT)[targeted_BT])
             nats = summed_nll(
                 features_ND,
                 self.encoder.embedding.weight,
                 self.encoder.decoder_bias,
-                view.targets_BT[asked_BT],
+                view.targets_BT[targeted_BT],
             )
             loss = loss + view.weight * nats
-            self._account(view, tokens_BT, asked_BT, nats)
+            self._account(view, tokens_BT, targeted_BT, nats)
         if self.reduction == "mean":
             return loss / (tokens_BT.numel() * self.nominal_density)
         return loss * (self.trainer.accumulate_grad_batches * self.trainer.world_size)
 
-    def _account(self, view: View, tokens_BT: Tensor, asked_BT: Tensor, nats: Tensor) -> None:
+    def _account(self, view: View, tokens_BT: Tensor, targeted_BT: Tensor, nats: Tensor) -> None:
         changed_BT = view.inputs_BT != tokens_BT
-        supervised = asked_BT.sum()
+        targets = targeted_BT.sum()
         self.ledger.update(
             tokens=tokens_BT.numel(),
             selected=0 if view.selected_BT is None else view.selected_BT.sum(),
             corrupted=changed_BT.sum(),
-            supervised=supervised,
-            flops=self.flops(tokens_BT.shape[1], tokens_BT.numel(), supervised),
+            targets=targets,
+            flops=self.flops(tokens_BT.shape[1], tokens_BT.numel(), targets),
             nats=nats.detach().double(),
         )
 
@@ -144,49 +154,33 @@ class Objective(pl.LightningModule, ABC):
         """The budget in tokens, for blocks of `length`."""
         return self.budget.in_tokens(self.flops(length, 1, self.nominal_density))
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        for view in self.views(batch.tokens_BT, evaluation_key(batch.index_B)):
-            self.held_out.update(self.answer(view, batch.tokens_BT))
-
-    test_step = validation_step
-
-    def on_validation_epoch_end(self) -> None:
-        self.log_dict({f"held_out/{name}": value for name, value in self.held_out.compute().items()})
-        self.held_out.reset()
-
-    on_test_epoch_end = on_validation_epoch_end
-
-    def answer(self, view: View, tokens_BT: Tensor) -> Answers:
+    def predict(self, view: View, tokens_BT: Tensor) -> Predictions:
         """What the model says to a view of clean `tokens_BT`, at the asked positions."""
-        asked_BT = view.targets_BT != IGNORE
-        targets_N = view.targets_BT[asked_BT]
-        logits_NV = self.encoder.decode(self.encoder.head(self.encode(view, tokens_BT)[asked_BT])).float()
+        targeted_BT = view.targets_BT != IGNORE
+        targets_N = view.targets_BT[targeted_BT]
+        logits_NV = self.encoder.decode(self.encoder.head(self.encode(view, tokens_BT)[targeted_BT])).float()
         nats_N = -logits_NV.log_softmax(-1).gather(1, targets_N[:, None]).squeeze(1).double()
-        return Answers(asked_BT, nats_N, logits_NV.argmax(-1) == targets_N, self.vocabulary.is_special(targets_N))
+        return Predictions(
+            targeted_BT, nats_N, logits_NV.argmax(-1) == targets_N, self.vocabulary.is_special(targets_N)
+        )
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer.build(self)
-
-    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
-        # The rate is a function of the step alone, so that there is no scheduler's state to lose.
-        tokens = (self.trainer.global_step + 1) * self.tokens_per_step
-        for group in optimizer.param_groups:
-            group["lr"] = self.optimizer.rate(tokens, self.budget_tokens(self.block_length))
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         if self.optimizer.gradient_clip:
             nn.utils.clip_grad_norm_(self.parameters(), self.optimizer.gradient_clip)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        if self.trainer.global_step * self.tokens_per_step >= self.budget_tokens(self.block_length):
+        if self.trainer.global_step * self.tokens_per_step(batch) >= self.budget_tokens(batch.tokens_BT.shape[1]):
             self.trainer.should_stop = True
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["objective"] = describe(self)
+        checkpoint["objective"] = describe_objective(self)
         checkpoint["ledger"] = self.ledger.compute()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        refuse_other(self, checkpoint)
+        refuse_other_settings(self, checkpoint)
         # The saved totals are those of all ranks; one rank carries them on.
         if self.global_rank == 0:
             self.ledger.restore(checkpoint["ledger"])

@@ -10,7 +10,7 @@ from objectives.base import Objective
 from objectives.identity import build_arguments, import_object
 
 
-def load(path: str | Path) -> Objective:
+def load_objective(path: str | Path) -> Objective:
     """The objective saved in a checkpoint or snapshot, with its weights, in eval mode on the CPU.
 
     Raises:

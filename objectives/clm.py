@@ -5,14 +5,10 @@ B blocks, T positions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch.nn.functional as F
 from torch import Tensor
 
 from objectives.base import Objective
-from objectives.inference.language_model import ObjectiveReader
-from objectives.inference.scoring import Scores, chain_rule
 from objectives.training.randomness import Key
 from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
@@ -21,7 +17,9 @@ from objectives.vocabulary import Vocabulary
 class CLM(Objective):
     """Dense next-token prediction: log p(x) = sum over t of log p(x_t | x_<t), a true joint probability."""
 
-    reading = "causal"
+    feature_attention = "causal"
+    sentence_scores = ("chain_rule",)
+    huggingface_class = "ModernBertDecoderForCausalLM"
 
     @property
     def nominal_density(self) -> float:
@@ -29,9 +27,6 @@ class CLM(Objective):
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         return (View(tokens_BT, next_token(tokens_BT, self.vocabulary), "causal"),)
-
-    def score(self, sentences: Sequence[Sequence[int]]) -> list[Scores]:
-        return chain_rule(ObjectiveReader(self), sentences)
 
 
 def next_token(tokens_BT: Tensor, vocabulary: Vocabulary) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 
-def describe(objective: Any) -> dict[str, Any]:
+def describe_objective(objective: Any) -> dict[str, Any]:
     """The class path and the constructor's arguments of an objective, as plain values."""
     return {"class_path": class_path(type(objective)), "arguments": arguments(objective)}
 
@@ -27,9 +27,9 @@ def arguments(objective: Any) -> dict[str, Any]:
     }
 
 
-def refuse_other(objective: Any, checkpoint: dict[str, Any]) -> None:
+def refuse_other_settings(objective: Any, checkpoint: dict[str, Any]) -> None:
     """Raises ValueError when a checkpoint is that of an objective with other settings: equal shapes load silently."""
-    ours, theirs = describe(objective), checkpoint.get("objective")
+    ours, theirs = describe_objective(objective), checkpoint.get("objective")
     if theirs is None:
         raise ValueError("this checkpoint is not one of an objective of clm-vs-mlm")
     if ours["class_path"] != theirs["class_path"]:

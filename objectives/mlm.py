@@ -5,16 +5,14 @@ B blocks, T positions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from torch import Tensor
 
 from objectives.base import Objective
 from objectives.corruption import Corruption
 from objectives.encoder.config import EncoderConfig
-from objectives.inference.language_model import ObjectiveReader
-from objectives.inference.scoring import Scores, pseudo_log_likelihood
 from objectives.training.optimizer import Budget, OptimizerConfig
 from objectives.training.randomness import Key
 from objectives.view import IGNORE, View
@@ -30,7 +28,9 @@ class MLM(Objective):
         corruption: which positions are selected and what they show.
     """
 
-    reading = "bidirectional"
+    feature_attention = "bidirectional"
+    sentence_scores = ("pll", "pll_word_l2r")
+    huggingface_class = "ModernBertForMaskedLM"
 
     def __init__(
         self,
@@ -46,6 +46,12 @@ class MLM(Objective):
         super().__init__(encoder, vocabulary, budget, optimizer, reduction, documents, seed)
         self.corruption = corruption
 
+    @classmethod
+    def traits(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        corruption: Corruption = settings["corruption"]
+        mix = [corruption.mask, corruption.random, corruption.keep]
+        return {**super().traits(settings), "mask_rate": corruption.rate, "corruption_mix": mix}
+
     @property
     def nominal_density(self) -> float:
         return self.corruption.rate
@@ -53,11 +59,10 @@ class MLM(Objective):
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         return (cloze(tokens_BT, key, self.corruption, self.vocabulary),)
 
-    def score(self, sentences: Sequence[Sequence[int]]) -> list[Scores]:
-        return pseudo_log_likelihood(ObjectiveReader(self), sentences)
-
 
 def cloze(tokens_BT: Tensor, key: Key, corruption: Corruption, vocabulary: Vocabulary) -> View:
     """Corrupt the tokens and ask for the true ones at the selected positions."""
     inputs_BT, selected_BT = corruption(tokens_BT, key, vocabulary)
-    return View(inputs_BT, tokens_BT.masked_fill(~selected_BT, IGNORE), "bidirectional", selected_BT)
+    return View(
+        inputs_BT, tokens_BT.masked_fill(~selected_BT, IGNORE), "bidirectional", selected_BT, channel=corruption
+    )

@@ -1,11 +1,11 @@
-"""What an objective makes of clean tokens, and what a model answers.
+"""What an objective makes of clean tokens, and what a model predictions.
 
 B blocks, T positions, N asked positions.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -36,12 +36,14 @@ class View(NamedTuple):
     """True at positions chosen for corruption, changed or kept; None where the objective corrupts nothing."""
     weight: float = 1.0
     """Weight of this view's targets in the loss."""
+    channel: Any = None
+    """What made the inputs of the clean tokens, for exact Bayes losses; None where nothing is corrupted, or not known."""
 
 
-class Answers(NamedTuple):
-    """A model's answers to the N asked positions of a view, in the order of the view."""
+class Predictions(NamedTuple):
+    """A model's predictions to the N asked positions of a view, in the order of the view."""
 
-    asked_BT: Tensor
+    targeted_BT: Tensor
     nats_N: Tensor
     """−log p of the target, float64."""
     correct_N: Tensor

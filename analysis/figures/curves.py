@@ -20,7 +20,7 @@ from analysis.statistics.bayes_accuracy import ceilings_of
 from analysis.statistics.curves import Line
 from analysis.tables.table import si
 
-OWN = ("train/nats", LOSS)
+OWN = ("train/loss", LOSS)
 DOTTED: Any = (0, (1, 2))
 
 
@@ -76,7 +76,7 @@ def own_losses(grid: Grid) -> Drawing | None:
                 empty(ax, "nothing recorded yet")
             elif quantity == LOSS:
                 _floors(ax, grid, arms)
-            ax.set_title(plain(f"{objective}: {'training' if quantity == 'train/nats' else 'held-out'} loss"))
+            ax.set_title(plain(f"{objective}: {'training' if quantity == 'train/loss' else 'held-out'} loss"))
             ax.set_ylabel("nats per target")
     lowest = Line2D([], [], color=GREY, lw=1.2, ls=DOTTED, label="best possible")
     legend(figure, grid.arms, looks(grid), [lowest] if FLOOR in grid.quantities else [])

@@ -89,7 +89,7 @@ class Grid:
 
     def chance(self, quantity: str) -> float | None:
         """The score of a model that knows nothing, where one is known."""
-        if quantity == "scrambled/accuracy":
+        if quantity == "word_swap/accuracy":
             return CHANCE
         source = chance_quantity(quantity)
         return self.constant(source) if source else None
@@ -117,13 +117,13 @@ def load(directory: Path) -> Grid:
     """
     directory = Path(directory)
     try:
-        records = run_directory.read_cells(directory)
+        records = run_directory.read_runs(directory)
     except (KeyError, TypeError) as error:
         raise ValueError(
-            f"{directory / run_directory.CELLS} lacks {error}; it was not written by this program"
+            f"{directory / run_directory.PLAN} lacks {error}; it was not written by this program"
         ) from error
-    if not records and not (directory / run_directory.CELLS).exists():
-        raise ValueError(f"{directory} holds no run: no cells.json, and no cell.json below it")
+    if not records and not (directory / run_directory.PLAN).exists():
+        raise ValueError(f"{directory} holds no run: no plan.json, and no run.json below it")
     cells = [_cell(directory, record) for record in records]
     taken: dict[tuple[str, int], Cell] = {}
     for cell in cells:

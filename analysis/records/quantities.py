@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 CHANCE = 0.5
-EXCESS, EXCESS_ERROR, FLOOR = "held_out/excess_nats", "held_out/excess_error", "held_out/floor_nats"
-LOSS = "held_out/nats"
+EXCESS, EXCESS_ERROR, FLOOR = "validation/excess_loss", "validation/excess_loss_standard_error", "validation/bayes_loss"
+LOSS = "validation/loss"
 IMBALANCED = 0.8
 """From this share of the majority class on, accuracy says little and macro F1 is the main yardstick of a
 probe.
@@ -35,9 +35,9 @@ AXES = {
     )
 }
 
-_YARDSTICK = re.compile(rf"probe/[^/]+/(accuracy|f1)|scrambled/accuracy|{EXCESS}")
+_YARDSTICK = re.compile(rf"probe/[^/]+/(accuracy|f1)|word_swap/accuracy|{EXCESS}")
 _OWN = re.compile(r"(train|held_out)/(nats|accuracy|bits_per_character|perplexity)")
-_AT_RATE = re.compile(r"held_out/(nats|accuracy|excess_nats)@([0-9.]+)")
+_AT_RATE = re.compile(r"validation/(nats|accuracy|excess_nats)@([0-9.]+)")
 
 
 def is_yardstick(quantity: str) -> bool:
@@ -51,7 +51,7 @@ def is_own_question(quantity: str) -> bool:
 
 
 def mask_rate_of(quantity: str) -> float | None:
-    """The rate of a quantity measured on the common grid of mask rates, `held_out/nats@0.3` -> 0.3."""
+    """The rate of a quantity measured on the common grid of mask rates, `validation/loss@0.3` -> 0.3."""
     match = _AT_RATE.fullmatch(quantity)
     return float(match[2]) if match else None
 
@@ -78,7 +78,7 @@ def chance_quantity(quantity: str) -> str | None:
 
 def label(quantity: str) -> str:
     """Name with unit, for axes and tables; an unknown quantity keeps its own name."""
-    if quantity == "scrambled/accuracy":
+    if quantity == "word_swap/accuracy":
         return "real-versus-scrambled accuracy"
     if quantity in (EXCESS, FLOOR):
         return f"{'excess' if quantity == EXCESS else 'best possible loss'} (nats per target)"

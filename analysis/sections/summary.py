@@ -19,7 +19,7 @@ from analysis.tables.scores import finals
 from analysis.tables.table import show
 
 FEW = 2
-"""Up to this many comparisons are spelled out; more are counted."""
+"""Up to this many comparisons are encoded out; more are counted."""
 
 
 def summarise(grid: Grid, found: Sequence[Findings], axis: str) -> list[str]:

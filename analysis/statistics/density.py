@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analysis.records.cells import Cell
 
 REALISED = "ledger/density"
-SUPERVISED = "ledger/supervised"
+SUPERVISED = "ledger/targets"
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def thresholds(grid: Grid, quantity: str) -> list[Threshold] | Missing:
     start, source = max(float(np.mean(first)) for first in seeds if first), "the best first snapshot"
     chance = grid.chance(quantity)
     if chance is not None and chance >= start:
-        start, source = chance, "chance" if quantity == "scrambled/accuracy" else "the majority class"
+        start, source = chance, "chance" if quantity == "word_swap/accuracy" else "the majority class"
     if means[best] <= start:
         return Missing(f"no arm ends above {source}, {start:.3f}")
     return [
@@ -84,7 +84,7 @@ def parse_threshold(text: str) -> tuple[str, float]:
     except ValueError:
         number = float("nan")
     if not quantity or not np.isfinite(number):
-        raise ValueError(f"threshold {text!r} is not QUANTITY=VALUE, such as scrambled/accuracy=0.6")
+        raise ValueError(f"threshold {text!r} is not QUANTITY=VALUE, such as word_swap/accuracy=0.6")
     return quantity, number
 
 

@@ -4,7 +4,7 @@
 
 Our encoder with random weights scores sentences of the King James Bible of 8 to 16 tokens by PLL and by chain rule;
 minicons scores them with the same weights in the Hugging Face classes that `clm-vs-mlm export` writes, at its best
-batch size, and so does our reader of Hugging Face models. All begin with text. Repeats take turns, the best of each
+batch size, and so does our language_model of Hugging Face models. All begin with text. Repeats take turns, the best of each
 counts, and the scores must agree.
 """
 
@@ -26,8 +26,8 @@ from experiments.inference.export import pretrained_tokenizer
 from experiments.text.tokenizer import Tokenizer
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
 from objectives.inference.huggingface_export import to_huggingface
-from objectives.inference.huggingface_model import PretrainedReader
-from objectives.inference.language_model import ObjectiveReader, Reader
+from objectives.inference.huggingface_model import HuggingFaceLanguageModel
+from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood, total
 
 BATCH_SIZES = (1, 4, 8, 16, 32, 64, 128, 200)
@@ -79,18 +79,22 @@ def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], re
         theirs.batch_encode_plus = theirs.__call__  # gone in transformers 5, but minicons 0.3.39 calls it
         minicons = scorer.MaskedLMScorer(model, "cpu", tokenizer=theirs)
 
-    def by_us(reader: Reader) -> list[float]:
-        return [total(scores) for scores in score(reader, [tokenizer.spelling.spell(text).ids for text in sentences])]
+    def by_us(language_model: LanguageModel) -> list[float]:
+        return [
+            total(scores) for scores in score(language_model, [tokenizer.codec.encode(text).ids for text in sentences])
+        ]
 
     def by_minicons(size: int) -> list[float]:
         batches = (sentences[start : start + size] for start in range(0, len(sentences), size))
         return [value for batch in batches for value in minicons.sequence_score(batch, reduction=_sum)]
 
     readers = {
-        "ours": ObjectiveReader(objective),
-        "ours, through Hugging Face": PretrainedReader(model, theirs, causal),
+        "ours": ObjectiveLanguageModel(objective),
+        "ours, through Hugging Face": HuggingFaceLanguageModel(model, theirs, causal),
     }
-    ways: dict[str, Callable[[], list[float]]] = {name: partial(by_us, reader) for name, reader in readers.items()}
+    ways: dict[str, Callable[[], list[float]]] = {
+        name: partial(by_us, language_model) for name, language_model in readers.items()
+    }
     ways |= {f"minicons {size}": partial(by_minicons, size) for size in BATCH_SIZES}
     best = {name: float("inf") for name in ways}
     expected = ways["ours"]()

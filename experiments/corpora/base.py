@@ -28,7 +28,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Probe:
+class LabelledTask:
     """A labelled task for a linear classifier on frozen features; train and test share no document."""
 
     name: str
@@ -54,7 +54,7 @@ class Corpus(ABC):
     def fingerprint(self) -> str:
         """Hash of all that decides what `documents` yields."""
 
-    def probes(self) -> list[Probe]:
+    def probes(self) -> list[LabelledTask]:
         """Labelled tasks, drawn from the probe split."""
         return []
 
@@ -116,11 +116,13 @@ def hash_ordered(examples: Iterable[Example], limit: int) -> list[Example]:
     )
 
 
-def probe_of(name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]) -> Probe:
+def labelled_task(
+    name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]
+) -> LabelledTask:
     """A probe of at most the given sizes; what is asked in training is not asked again in the test."""
     chosen = hash_ordered(train, sizes[0])
     seen = {example.text for example in chosen}
-    return Probe(name, level, chosen, hash_ordered((e for e in test if e.text not in seen), sizes[1]))
+    return LabelledTask(name, level, chosen, hash_ordered((e for e in test if e.text not in seen), sizes[1]))
 
 
 def split_sentences(text: str) -> list[str]:

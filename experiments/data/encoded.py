@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.corpora.base import Example, Probe
+from experiments.corpora.base import Example, LabelledTask
 from experiments.text.tokenizer import Tokenizer
 
 Pair = tuple[list[int], list[int]]
@@ -20,7 +20,7 @@ class EncodedText:
 
 
 @dataclass(frozen=True)
-class EncodedProbe:
+class EncodedTask:
     """A probe task in token ids."""
 
     name: str
@@ -29,14 +29,14 @@ class EncodedProbe:
     test: list[EncodedText]
 
 
-def encode_probe(probe: Probe, tokenizer: Tokenizer, longest: int) -> EncodedProbe:
+def encode_task(probe: LabelledTask, tokenizer: Tokenizer, longest: int) -> EncodedTask:
     """Tokenize a probe task. Texts are cut after `longest` tokens; a token's label is that of its first character."""
 
     def encode(example: Example) -> EncodedText:
-        ids, spans, _ = tokenizer.spelling.spell(example.text)
+        ids, spans, _ = tokenizer.codec.encode(example.text)
         if isinstance(example.label, str):
             return EncodedText(ids[:longest], example.label)
         return EncodedText(ids[:longest], tuple(example.label[start] for start, _ in spans[:longest]))
 
     train, test = ([encode(example) for example in part] for part in (probe.train, probe.test))
-    return EncodedProbe(probe.name, probe.level, [text for text in train if text.ids], [t for t in test if t.ids])
+    return EncodedTask(probe.name, probe.level, [text for text in train if text.ids], [t for t in test if t.ids])

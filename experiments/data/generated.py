@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from experiments.data.base import BlockData
-from experiments.data.encoded import EncodedProbe, EncodedText, Pair
+from experiments.data.encoded import EncodedTask, EncodedText, Pair
 from experiments.data.stream import FreshStream, Items
 from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
 from experiments.languages.hidden_markov_bayes import (
-    clm_floor,
-    decision_accuracy,
-    mlm_floor,
+    bayes_accuracy,
+    clm_bayes_loss,
+    mlm_bayes_loss,
     state_posteriors,
 )
 from objectives import Batch, Corruption, View, Vocabulary
@@ -73,27 +73,27 @@ class GeneratedData(BlockData):
         _, symbols_BL = self.rules.sample(split, index_B)
         return Batch(self.rules.tokens_BT(symbols_BL), epoch_B, index_B)
 
-    def probes(self) -> list[EncodedProbe]:
+    def probes(self) -> list[EncodedTask]:
         """One task: the hidden state at each token."""
         states_BL, symbols_BL = self._probe_blocks()
         texts = [
             EncodedText((symbols_L + SPECIALS).tolist(), tuple(map(str, states_L.tolist())))
             for states_L, symbols_L in zip(states_BL, symbols_BL, strict=True)
         ]
-        return [EncodedProbe("states", "token", texts[: self.probe_train], texts[self.probe_train :])]
+        return [EncodedTask("states", "token", texts[: self.probe_train], texts[self.probe_train :])]
 
     def ceilings(self) -> dict[str, float]:
         """Accuracy of the best possible guess of the states in the probe's test blocks, from the token alone, from
         the past as well, and from both sides."""
         states_BL, symbols_BL = (part[self.probe_train :] for part in self._probe_blocks())
         return {
-            f"probe/states/ceiling/{view}": decision_accuracy(
+            f"probe/states/bayes_accuracy_{view}": bayes_accuracy(
                 state_posteriors(self.rules, symbols_BL, view), states_BL
             ).expected
             for view in ("token", "past", "both")
         }
 
-    def scrambled_pairs(self, count: int, longest: int) -> list[Pair]:
+    def word_swap_pairs(self, count: int, longest: int) -> list[Pair]:
         """Held-out blocks against themselves with two adjacent symbols swapped, the first that differ from the
         middle on.
 
@@ -103,7 +103,7 @@ class GeneratedData(BlockData):
         if longest < self.rules.length:
             raise ValueError(
                 f"a block has {self.rules.length} symbols, more than evaluation.longest_sentence {longest}; raise it, "
-                f"or leave these pairs out with evaluation.scrambled_pairs 0"
+                f"or leave these pairs out with evaluation.word_swap_pairs 0"
             )
         _, symbols_BL = self.rules.sample("validation", torch.arange(count))
         pairs = []
@@ -114,16 +114,16 @@ class GeneratedData(BlockData):
                 pairs.append((real, [*real[:place], real[place + 1], real[place], *real[place + 2 :]]))
         return pairs
 
-    def floor(self, view: View, tokens_BT: Tensor, corruption: Corruption | None) -> Tensor:
+    def floor(self, view: View, tokens_BT: Tensor) -> Tensor:
         """Lowest possible −log p at each asked position of a view, (B, T) float64, 0 where nothing is asked.
 
         Raises:
             ValueError: for a question whose floor is not known.
         """
-        if corruption is not None:
-            return mlm_floor(self.rules, view.inputs_BT, view.targets_BT, corruption)
+        if isinstance(view.channel, Corruption):
+            return mlm_bayes_loss(self.rules, view.inputs_BT, view.targets_BT, view.channel)
         if isinstance(view.attention, str) and view.attention == "causal":
-            return clm_floor(self.rules, tokens_BT)
+            return clm_bayes_loss(self.rules, tokens_BT)
         raise ValueError("the lowest possible loss is known for next-token questions and for BERT's corruption only")
 
     def _probe_blocks(self) -> tuple[Tensor, Tensor]:

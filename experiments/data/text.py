@@ -13,9 +13,9 @@ import torch
 
 from experiments.corpora.base import Corpus
 from experiments.data.base import BlockData
-from experiments.data.encoded import EncodedProbe, Pair, encode_probe
+from experiments.data.encoded import EncodedTask, Pair, encode_task
 from experiments.data.stream import BlockStream, Items
-from experiments.evaluation.word_swap import scrambled_pairs
+from experiments.evaluation.word_swap import word_swap_pairs
 from experiments.text.packed import Packed
 from experiments.text.packing import pack
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
@@ -93,10 +93,10 @@ class TextData(BlockData):
         tokens_BT = torch.from_numpy(self.packed.blocks(split)[items_B2[:, 1].numpy()].astype(np.int64))
         return Batch(tokens_BT, epoch_B=items_B2[:, 0].clone(), index_B=items_B2[:, 1].clone())
 
-    def probes(self) -> list[EncodedProbe]:
+    def probes(self) -> list[EncodedTask]:
         """The corpus's probe tasks; texts are cut where a block would end."""
-        return [encode_probe(probe, self.tokenizer, self.block_length - 2) for probe in self.corpus.probes()]
+        return [encode_task(probe, self.tokenizer, self.block_length - 2) for probe in self.corpus.probes()]
 
-    def scrambled_pairs(self, count: int, longest: int) -> list[Pair]:
+    def word_swap_pairs(self, count: int, longest: int) -> list[Pair]:
         longest = min(longest, self.block_length - 2)
-        return scrambled_pairs(self.corpus.sentences(), self.language, self.tokenizer, count, longest)
+        return word_swap_pairs(self.corpus.sentences(), self.language, self.tokenizer, count, longest)

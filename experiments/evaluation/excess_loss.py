@@ -10,7 +10,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from objectives import Answers
+from objectives import Predictions
 
 IMPOSSIBLE = 3
 """A loss so many standard errors below the best possible one is an error in somebody's arithmetic."""
@@ -30,13 +30,13 @@ class Excess(Metric):
         self.add_state("targets", [], dist_reduce_fx="cat")
         self.add_state("floor", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, answers: Answers, floor_BT: Tensor) -> None:
+    def update(self, predictions: Predictions, floor_BT: Tensor) -> None:
         """Add a batch. floor_BT: lowest possible nats at each asked position, float64."""
-        floor_BT = floor_BT.to(answers.nats_N.device)
+        floor_BT = floor_BT.to(predictions.nats_N.device)
         nats_BT = torch.zeros_like(floor_BT)
-        nats_BT[answers.asked_BT] = answers.nats_N
+        nats_BT[predictions.targeted_BT] = predictions.nats_N
         self.nats.append((nats_BT - floor_BT).sum(1))
-        self.targets.append(answers.asked_BT.sum(1).double())
+        self.targets.append(predictions.targeted_BT.sum(1).double())
         self.floor += floor_BT.sum()
 
     def compute(self) -> dict[str, float]:
@@ -56,7 +56,7 @@ class Excess(Metric):
                 f"{IMPOSSIBLE * error:.4f}): either the floor or the loss is computed wrongly"
             )
         return {
-            "floor_nats": (self.floor / targets).item(),
-            "excess_nats": excess.item(),
-            "excess_error": error.item(),
+            "bayes_loss": (self.floor / targets).item(),
+            "excess_loss": excess.item(),
+            "excess_loss_standard_error": error.item(),
         }

@@ -20,25 +20,25 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from experiments.data.encoded import EncodedProbe, EncodedText
+from experiments.data.encoded import EncodedTask, EncodedText
 from objectives import Objective
-from objectives.inference.language_model import answering
+from objectives.inference.language_model import inference_mode
 
 TOKENS_PER_BATCH = 8192
 """Rows times length of one forward pass."""
 
 
-def linear_probe(objective: Objective, probe: EncodedProbe) -> dict[str, float]:
+def linear_probe(objective: Objective, probe: EncodedTask) -> dict[str, float]:
     """accuracy, macro-averaged f1 and the accuracy of always saying the majority class, on the test part."""
     train_ND, train_labels = _features(objective, probe.train, probe.level), _labels(probe.train)
     test_ND, test_labels = _features(objective, probe.test, probe.level), _labels(probe.test)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
-    answers = model.fit(train_ND, train_labels).predict(test_ND)
+    predictions = model.fit(train_ND, train_labels).predict(test_ND)
     majority = DummyClassifier(strategy="most_frequent").fit(train_ND, train_labels)
     return {
-        "accuracy": float(accuracy_score(test_labels, answers)),
-        "f1": float(f1_score(test_labels, answers, average="macro", zero_division=0.0)),
-        "majority": float(majority.score(test_ND, test_labels)),
+        "accuracy": float(accuracy_score(test_labels, predictions)),
+        "macro_f1": float(f1_score(test_labels, predictions, average="macro", zero_division=0.0)),
+        "majority_accuracy": float(majority.score(test_ND, test_labels)),
     }
 
 
@@ -49,7 +49,7 @@ def _labels(texts: Sequence[EncodedText]) -> list[str]:
 def _features(objective: Objective, texts: Sequence[EncodedText], level: str) -> NDArray[np.float32]:
     """One row a text or a token, in order."""
     rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(texts)
-    with answering(objective):
+    with inference_mode(objective):
         for chunk, tokens_BT in _padded_batches(objective, [text.ids for text in texts]):
             hidden_BTD = objective.read(tokens_BT).float().cpu()
             for row, index in enumerate(chunk):

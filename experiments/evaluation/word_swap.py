@@ -14,7 +14,8 @@ from experiments.data.encoded import Pair
 from experiments.evaluation.minimal_pairs import outcome
 from experiments.text.tokenizer import Tokenizer
 from objectives import Objective
-from objectives.inference.scoring import total
+from objectives.inference.language_model import ObjectiveLanguageModel
+from objectives.inference.scoring import score_sentences, total
 
 
 def swapped(sentence: str, language: str | None) -> str | None:
@@ -32,7 +33,7 @@ def swapped(sentence: str, language: str | None) -> str | None:
     return separator.join(words)
 
 
-def scrambled_pairs(
+def word_swap_pairs(
     sentences: Iterable[str], language: str | None, tokenizer: Tokenizer, count: int, longest: int
 ) -> list[Pair]:
     """Up to `count` pairs (real, scrambled) in token ids, each sentence of at most `longest` tokens.
@@ -51,9 +52,11 @@ def scrambled_pairs(
     return pairs
 
 
-def prefer_real(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]:
+def prefer_original(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]:
     """accuracy: share of pairs in which the real sentence scores higher, ties counted ½; and the share of ties."""
-    scores = [total(score) for score in objective.score([ids for pair in pairs for ids in pair])]
+    sentences = [ids for pair in pairs for ids in pair]
+    method = objective.sentence_scores[0]
+    scores = [total(one) for one in score_sentences(ObjectiveLanguageModel(objective), sentences, method)]
     if not all(map(math.isfinite, scores)):  # a diverged model prefers nothing
         return {"accuracy": math.nan, "ties": math.nan}
     outcomes = [outcome(real, scrambled) for real, scrambled in zip(scores[::2], scores[1::2], strict=True)]

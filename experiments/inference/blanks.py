@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from experiments.inference.open_model import Model
-from experiments.text.codec import BLANK, CHINESE
+from experiments.text.codec import CHINESE, MASK_TEXT
 from objectives.inference.filling import best_fills, blank_distributions, unmask
 
 K = TypeVar("K", bound=Hashable)
@@ -61,25 +61,25 @@ class Text:
         """
         parts = re.split("|".join(map(re.escape, model.mask_names)), text)
         if len(parts) == 1:
-            raise ValueError(f"the text has no blank; write {BLANK} where one is to be filled")
-        if model.spelling.opens_with_space:
+            raise ValueError(f"the text has no blank; write {MASK_TEXT} where one is to be filled")
+        if model.codec.opens_with_space:
             raise ValueError(
                 "the model's tokenizer puts a space in front of every piece of text, so that blanks cannot be filled in"
             )
         parts = _without_chinese_spaces(parts)
-        owned = model.spelling.spaces_lead
+        owned = model.codec.spaces_lead
         spaces = [" " if owned and part.endswith(" ") else "" for part in parts[:-1]]
         parts = [part.removesuffix(space) for part, space in zip(parts, [*spaces, ""], strict=True)]
         template: list[int | None] = []
         for part in parts:
-            template += [*model.spelling.spell(part).ids, None]
+            template += [*model.codec.encode(part).ids, None]
         return cls(tuple(parts), tuple(spaces), tuple(template[:-1]))
 
     def filled(self, fills: Mapping[int, str]) -> str:
         """The text with what tokens say at some blanks, and [MASK] at the others."""
         text = self.parts[0]
         for number, part in enumerate(self.parts[1:]):
-            text += fills.get(number, self.spaces[number] + BLANK) + part
+            text += fills.get(number, self.spaces[number] + MASK_TEXT) + part
         return text
 
     def with_ids(self, tokens: Sequence[int]) -> tuple[int, ...]:
@@ -89,26 +89,26 @@ class Text:
 
     def by_tokens(self, tokens: Mapping[int, int], model: Model, probability: float) -> Fill:
         """A fill of some blanks with tokens."""
-        fills = {number: model.spelling.behind(token) for number, token in tokens.items()}
+        fills = {number: model.codec.text_of(token) for number, token in tokens.items()}
         ids = self.with_ids(list(tokens.values())) if len(tokens) == len(self.spaces) else None
         return Fill(tuple(fills.values()), self.filled(fills), probability, ids)
 
 
 def by_masked(model: Model, text: Text, top: int) -> Fills:
     """The `top` of the distribution of each blank, and the one completion that unmasking finds."""
-    nats_BV = blank_distributions(model.reader, text.template)
-    regular = model.reader.regular_V.nonzero()[:, 0].tolist()
+    nats_BV = blank_distributions(model.language_model, text.template)
+    regular = model.language_model.regular_V.nonzero()[:, 0].tolist()
     blanks = []
     for number, nats_V in enumerate(nats_BV.tolist()):
         best = sorted(regular, key=lambda token: -nats_V[token])[:top]
         blanks.append([text.by_tokens({number: token}, model, math.exp(nats_V[token])) for token in best])
-    found = unmask(model.reader, text.template)
+    found = unmask(model.language_model, text.template)
     return Fills(blanks, [text.by_tokens(dict(enumerate(found.fills)), model, math.exp(found.nats))])
 
 
 def by_causal(model: Model, text: Text, width: int) -> Fills:
     """The completions that a beam search finds; a blank's are what they have there."""
-    found = best_fills(model.reader, text.template, width)
+    found = best_fills(model.language_model, text.template, width)
     shares = shares_of([one.nats for one in found])
     whole = [text.by_tokens(dict(enumerate(one.fills)), model, p) for one, p in zip(found, shares, strict=True)]
     if len(text.spaces) == 1:

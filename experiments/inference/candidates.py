@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from experiments.inference.blanks import Fill, Fills, Text, mass_of, shares_of
 from experiments.inference.methods import refuse_long, score
 from experiments.inference.open_model import Model
-from experiments.text.codec import Spelled
+from experiments.text.codec import Encoded
 from objectives.inference.scoring import total
 
 MOST_COMBINATIONS = 1024
@@ -31,16 +31,16 @@ def among(model: Model, text: Text, candidates: Sequence[str]) -> Fills:
             f"{MOST_COMBINATIONS}; give fewer"
         )
     combinations = list(itertools.product(candidates, repeat=blanks))
-    spelled, insides = [], []
+    encoded, insides = [], []
     for fills in combinations:
         one, inside = _spell_around(model, text, fills)
-        spelled.append(one)
+        encoded.append(one)
         insides.append(inside)
-    if model.reader.causal and not model.reader.before and any(inside[0] for inside in insides):
+    if model.language_model.causal and not model.language_model.bos and any(inside[0] for inside in insides):
         raise ValueError("this model knows no token for the beginning of a text, so that no blank can stand first")
-    refuse_long(model, spelled, [f"the text with {' and '.join(fills)}" for fills in combinations])
-    ids = [one.ids for one in spelled]
-    if model.reader.causal:
+    refuse_long(model, encoded, [f"the text with {' and '.join(fills)}" for fills in combinations])
+    ids = [one.ids for one in encoded]
+    if model.language_model.causal:
         nats = [total(scores) for scores in score(model, ids, "chain_rule")]
     else:
         # As if all blanks were one word: its later tokens are hidden with each.
@@ -70,14 +70,14 @@ def _around(text: Text, fills: Mapping[int, str]) -> str:
     return text.filled({number: text.spaces[number] + fill for number, fill in fills.items()})
 
 
-def _spell_around(model: Model, text: Text, fills: Sequence[str]) -> tuple[Spelled, list[bool]]:
+def _spell_around(model: Model, text: Text, fills: Sequence[str]) -> tuple[Encoded, list[bool]]:
     """The text with words at its blanks, and for each token whether it belongs to one of them."""
     inside, end = [], 0
     for space, fill, part in zip(text.spaces, fills, text.parts, strict=False):
         start = end + len(part) + len(space)
         end = start + len(fill)
         inside.append((start, end))
-    one = model.spelling.spell(_around(text, dict(enumerate(fills))))
+    one = model.codec.encode(_around(text, dict(enumerate(fills))))
     tokens = [[begin < last and first < stop for begin, stop in one.spans] for first, last in inside]
     for fill, asked in zip(fills, tokens, strict=True):
         if not any(asked):

@@ -55,10 +55,10 @@ def main(options: argparse.Namespace) -> int:
     from experiments.inference.open_model import open_model
 
     model = open_model(options.model)
-    if options.width is not None and (options.candidates or not model.reader.causal):
+    if options.width is not None and (options.candidates or not model.language_model.causal):
         raise ValueError("--width goes with causal models that look for candidates themselves; leave it out")
     text = Text.of(options.text, model)
-    kind = "causal" if model.reader.causal else "masked"
+    kind = "causal" if model.language_model.causal else "masked"
     if options.candidates:
         kind += " candidates"
         fills = among(model, text, options.candidates)

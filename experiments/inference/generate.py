@@ -61,10 +61,10 @@ def main(options: argparse.Namespace) -> int:
 
     sampling = Sampling(options.temperature, options.top_p, options.seed)
     model = open_model(options.model)
-    reader, prompt = model.reader, model.spelling.spell(options.prompt).ids
-    method = options.method or ("left_to_right" if reader.causal else "unmasking")
-    if (method == "left_to_right") != reader.causal:
-        fitting = "left_to_right" if reader.causal else "unmasking or gibbs"
+    language_model, prompt = model.language_model, model.codec.encode(options.prompt).ids
+    method = options.method or ("left_to_right" if language_model.causal else "unmasking")
+    if (method == "left_to_right") != language_model.causal:
+        fitting = "left_to_right" if language_model.causal else "unmasking or gibbs"
         raise ValueError(f"{model.path} cannot write by {method}; use {fitting}")
     if options.sweeps is not None and method != "gibbs":
         raise ValueError(f"--sweeps goes with --method gibbs, not with {method}; leave it out")
@@ -74,15 +74,15 @@ def main(options: argparse.Namespace) -> int:
         "unmasking": unmasking,
         "gibbs": partial(gibbs, sweeps=sweeps),
     }
-    table, at_once = Table(options.format), samples_at_once(reader, options.length)
+    table, at_once = Table(options.format), samples_at_once(language_model, options.length)
     with tqdm(total=options.samples, unit="text", file=sys.stderr, disable=options.samples <= at_once) as bar:
         for start in range(0, options.samples, at_once):
             numbers = range(start, min(start + at_once, options.samples))
-            written = ways[method](reader, prompt, numbers, options.length, sampling)
-            if start == 0 and not reader.causal:
+            written = ways[method](language_model, prompt, numbers, options.length, sampling)
+            if start == 0 and not language_model.causal:
                 table.note(NO_JOINT.format(method=method))
             for number, tokens in zip(numbers, written, strict=True):
-                text = model.spelling.read([*prompt, *tokens])
+                text = model.codec.decode([*prompt, *tokens])
                 table.write({"sample": number + 1, "tokens": len(tokens), "text": text})
             bar.update(len(numbers))
     return 0

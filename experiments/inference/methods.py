@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from experiments.inference.open_model import Model
-    from experiments.text.codec import Spelled
+    from experiments.text.codec import Encoded
     from objectives.inference.scoring import Scores
 
 METHODS = ("chain_rule", "pll", "pll_word_l2r")
@@ -25,10 +25,10 @@ def add_method(parser: argparse.ArgumentParser) -> None:
 
 def method_of(model: Model, asked: str | None = None) -> str:
     """The method that was asked for, or the model's own. Raises ValueError when it is not for this kind of model."""
-    own = "chain_rule" if model.reader.causal else "pll"
+    own = "chain_rule" if model.language_model.causal else "pll"
     if asked is not None and (asked == "chain_rule") != (own == "chain_rule"):
-        kind = "reads from left to right" if model.reader.causal else "reads both ways"
-        fitting = "chain_rule" if model.reader.causal else "pll or pll_word_l2r"
+        kind = "reads from left to right" if model.language_model.causal else "reads both ways"
+        fitting = "chain_rule" if model.language_model.causal else "pll or pll_word_l2r"
         raise ValueError(f"{model.path} {kind} and cannot be scored by {asked}; use {fitting}")
     return asked or own
 
@@ -53,20 +53,20 @@ def score(
     from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
 
     if method == "chain_rule":
-        scores = chain_rule(model.reader, ids, end=end, window=window, progress=progress)
+        scores = chain_rule(model.language_model, ids, end=end, window=window, progress=progress)
     else:
         words = words if method == "pll_word_l2r" else None
-        scores = pseudo_log_likelihood(model.reader, ids, words=words, window=window, progress=progress)
+        scores = pseudo_log_likelihood(model.language_model, ids, words=words, window=window, progress=progress)
     if not all(math.isfinite(value) for one in scores for value in one if value is not None):
         raise ValueError(f"{model.path} gives scores that are not finite: its training has diverged")
     return scores
 
 
-def refuse_long(model: Model, spelled: Sequence[Spelled], names: Sequence[str], remedy: str = "shorten it") -> None:
+def refuse_long(model: Model, encoded: Sequence[Encoded], names: Sequence[str], remedy: str = "shorten it") -> None:
     """Raises ValueError when a text is too long for the model, naming it."""
-    for one, name in zip(spelled, names, strict=True):
-        if len(one.ids) > model.reader.room:
+    for one, name in zip(encoded, names, strict=True):
+        if len(one.ids) > model.language_model.max_tokens:
             raise ValueError(
-                f"{name} has {len(one.ids)} tokens, but the model has room for {model.reader.room} beside special "
+                f"{name} has {len(one.ids)} tokens, but the model has room for {model.language_model.max_tokens} beside special "
                 f"tokens; {remedy}"
             )

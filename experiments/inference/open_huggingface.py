@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from experiments.text.codec import BLANK, Spelling
-from objectives.inference.language_model import Reader, answering
+from experiments.text.codec import MASK_TEXT, TextCodec
+from objectives.inference.language_model import LanguageModel, inference_mode
 
 
-def open_stock(path: str, device: str) -> tuple[Reader, Spelling, tuple[str, ...]]:
-    """The model, its spelling, and how a blank may be written for it.
+def open_stock(path: str, device: str) -> tuple[LanguageModel, TextCodec, tuple[str, ...]]:
+    """The model, its codec, and how a blank may be written for it.
 
     Raises:
         ValueError: when the folder cannot be read, or is no masked or causal language model, whole and with a fast
@@ -26,7 +26,7 @@ def open_stock(path: str, device: str) -> tuple[Reader, Spelling, tuple[str, ...
         import transformers
     except ImportError:
         raise ValueError('reading Hugging Face models needs transformers: pip install -e ".[hf]"') from None
-    from objectives.inference.huggingface_model import PretrainedReader
+    from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
@@ -43,13 +43,15 @@ def open_stock(path: str, device: str) -> tuple[Reader, Spelling, tuple[str, ...
     if not tokenizer.is_fast or len(tokenizer) <= len(tokenizer.all_special_ids):
         raise ValueError(f"there is no tokenizer.json in {path}; save a fast tokenizer there")
     unseen = range(model.config.vocab_size, len(tokenizer))
-    spelling = Spelling(tokenizer.backend_tokenizer, [*tokenizer.all_special_ids, *unseen], tokenizer.unk_token_id)
-    reader = PretrainedReader(model.float().eval().to(device), tokenizer, causal)
-    if reader.room < 1:
-        raise ValueError(f"the model in {path} has room for {reader.max_length} tokens only, special ones included")
-    if causal and _sees_ahead(reader):
+    codec = TextCodec(tokenizer.backend_tokenizer, [*tokenizer.all_special_ids, *unseen], tokenizer.unk_token_id)
+    language_model = HuggingFaceLanguageModel(model.float().eval().to(device), tokenizer, causal)
+    if language_model.max_tokens < 1:
+        raise ValueError(
+            f"the model in {path} has room for {language_model.max_length} tokens only, special ones included"
+        )
+    if causal and _sees_ahead(language_model):
         raise ValueError(f"the model in {path} sees what comes next: it was not made to be causal (is_decoder)")
-    return reader, spelling, tuple(dict.fromkeys(name for name in (BLANK, tokenizer.mask_token) if name))
+    return language_model, codec, tuple(dict.fromkeys(name for name in (MASK_TEXT, tokenizer.mask_token) if name))
 
 
 def is_causal(config: Any) -> bool:
@@ -81,11 +83,11 @@ def _refuse_incomplete(path: str, report: Any) -> None:
             raise ValueError(f"of the weights in {path}, {len(keys)} {what}, such as {keys[0]}")
 
 
-def _sees_ahead(reader: Reader) -> bool:
+def _sees_ahead(language_model: LanguageModel) -> bool:
     """Whether what comes next changes what is said of a token before it."""
-    regular = reader.regular_V.nonzero()[:, 0]
+    regular = language_model.regular_V.nonzero()[:, 0]
     rows_2T = regular[torch.tensor([[0, 1, 2], [0, 1, 3]], device=regular.device) % len(regular)]
-    asked_2T = torch.tensor([[True, True, False]] * 2, device=regular.device)
-    with answering(reader.module):
-        one, other = reader.logits(rows_2T, asked_2T).chunk(2)
+    targeted_2T = torch.tensor([[True, True, False]] * 2, device=regular.device)
+    with inference_mode(language_model.module):
+        one, other = language_model.logits(rows_2T, targeted_2T).chunk(2)
     return not torch.allclose(one, other, atol=1e-4)

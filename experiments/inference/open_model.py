@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 
 from experiments.records import durable, run_directory
-from experiments.text.codec import BLANK, Spelling
+from experiments.text.codec import MASK_TEXT, TextCodec
 from experiments.text.tokenizer import Tokenizer
 from experiments.training.checkpoint_files import complete, verify
-from objectives import Objective, load
-from objectives.inference.language_model import ObjectiveReader, Reader
+from objectives import Objective, load_objective
+from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
 
 TOKENIZER = "tokenizer.json"
 HUB = "hf:"
@@ -24,9 +24,9 @@ class Model:
     """A model that can be asked about text."""
 
     path: Path
-    reader: Reader
-    spelling: Spelling
-    mask_names: tuple[str, ...] = (BLANK,)
+    language_model: LanguageModel
+    codec: TextCodec
+    mask_names: tuple[str, ...] = (MASK_TEXT,)
     """How a blank may be written in text."""
 
 
@@ -41,17 +41,17 @@ def open_model(path: str) -> Model:
     if path.startswith(HUB) or (Path(path) / "config.json").is_file():
         from experiments.inference.open_huggingface import open_stock
 
-        reader, spelling, names = open_stock(path.removeprefix(HUB), _device())
-        return Model(Path(path.removeprefix(HUB)), reader, spelling, names)
+        language_model, codec, names = open_stock(path.removeprefix(HUB), _device())
+        return Model(Path(path.removeprefix(HUB)), language_model, codec, names)
     checkpoint, objective, tokenizer = open_trained(path)
-    return Model(checkpoint, ObjectiveReader(objective.to(_device())), tokenizer.spelling)
+    return Model(checkpoint, ObjectiveLanguageModel(objective.to(_device())), tokenizer.codec)
 
 
 def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
     """The checkpoint that a path means, its objective and the tokenizer of its run. Raises as `open_model` does."""
     checkpoint = _find_checkpoint(path)
     verify(checkpoint)
-    objective = load(checkpoint)
+    objective = load_objective(checkpoint)
     run = checkpoint.parent.parent
     if not (run / TOKENIZER).exists():
         raise ValueError(
@@ -75,10 +75,8 @@ def _find_checkpoint(name: str) -> Path:
         raise ValueError(f"there is no run, checkpoint or Hugging Face folder at {name!r}")
     if (path / "config.json").exists():
         raise ValueError(f"{path} is a Hugging Face folder; name a run, or a checkpoint of one")
-    if not (path / run_directory.CELL).exists():
-        found = sorted(
-            str(cell.parent) for depth in ("*", "*/*") for cell in path.glob(f"{depth}/{run_directory.CELL}")
-        )
+    if not (path / run_directory.RUN).exists():
+        found = sorted(str(cell.parent) for depth in ("*", "*/*") for cell in path.glob(f"{depth}/{run_directory.RUN}"))
         hint = f"; it holds runs, name one of them, such as {found[0]}" if found else ""
         raise ValueError(f"{path} is neither a run nor a Hugging Face folder{hint}")
     snapshots = complete(path / "snapshots")

@@ -17,7 +17,7 @@ from experiments.inference.write_output import Table, add_format
 if TYPE_CHECKING:
     from experiments.evaluation.minimal_pairs import Share
     from experiments.inference.open_model import Model
-    from experiments.text.codec import Spelled
+    from experiments.text.codec import Encoded
 
 GROUP_KEYS = ("linguistics_term", "UID")
 """Keys of BLiMP by which results are grouped when none are named."""
@@ -74,10 +74,10 @@ def main(options: argparse.Namespace) -> int:
     models = [open_model(path) for path in options.models]
     methods = _methods(models, options.method)
     lines = [f"{options.file} line {line}" for line in range(1, len(pairs) + 1)]
-    spelled = [_spell(name, model, pairs, lines) for name, model in zip(names, models, strict=True)]
+    encoded = [_spell(name, model, pairs, lines) for name, model in zip(names, models, strict=True)]
     verdicts = [
         _judge(name, model, method, sentences)
-        for name, model, method, sentences in zip(names, models, methods, spelled, strict=True)
+        for name, model, method, sentences in zip(names, models, methods, encoded, strict=True)
     ]
     table = Table(options.format)
     for record in records(verdicts, groups):
@@ -176,20 +176,20 @@ def _methods(models: Sequence[Model], asked: str | None) -> list[str]:
 
 def _spell(
     name: str, model: Model, pairs: Sequence[tuple[str, str]], lines: Sequence[str]
-) -> list[tuple[Spelled, Spelled]]:
+) -> list[tuple[Encoded, Encoded]]:
     """The pairs in tokens; all are checked before any is scored."""
-    spelled = []
+    encoded = []
     for pair, line in zip(pairs, lines, strict=True):
-        good, bad = (model.spelling.spell(text) for text in pair)
+        good, bad = (model.codec.encode(text) for text in pair)
         refuse_long(model, [good, bad], [f"for {name}, {line}"] * 2)
-        least = 1 if model.reader.before else 2  # without a beginning, the first token has no score
+        least = 1 if model.language_model.bos else 2  # without a beginning, the first token has no score
         if min(len(good.ids), len(bad.ids)) < least:
             raise ValueError(f"{line} has a sentence without a token that {name} can score; leave it out")
-        spelled.append((good, bad))
-    return spelled
+        encoded.append((good, bad))
+    return encoded
 
 
-def _judge(name: str, model: Model, method: str, pairs: Sequence[tuple[Spelled, Spelled]]) -> Verdicts:
+def _judge(name: str, model: Model, method: str, pairs: Sequence[tuple[Encoded, Encoded]]) -> Verdicts:
     from tqdm import tqdm
 
     from experiments.evaluation.minimal_pairs import outcome

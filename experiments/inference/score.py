@@ -43,15 +43,15 @@ def main(options: argparse.Namespace) -> int:
     method = method_of(model, options.method)
     if options.end and method != "chain_rule":
         raise ValueError("--end goes with chain_rule only: the pseudo-log-likelihood has no end to score")
-    spelled = [model.spelling.spell(text) for text in texts]
+    encoded = [model.codec.encode(text) for text in texts]
     if not options.window:
         lines = [f"{options.file} line {line}" for line in range(1, len(texts) + 1)]
-        refuse_long(model, spelled, lines, "shorten it, or score it in overlapping windows with --window")
+        refuse_long(model, encoded, lines, "shorten it, or score it in overlapping windows with --window")
     name = "perplexity" if method == "chain_rule" else "pseudo_perplexity"
     table, sums, tokens, words, done = Table(options.format), [], 0, 0, 0
-    with tqdm(total=sum(len(one.ids) for one in spelled), unit="token", file=sys.stderr) as bar:
+    with tqdm(total=sum(len(one.ids) for one in encoded), unit="token", file=sys.stderr) as bar:
         for start in range(0, len(texts), LINES_AT_ONCE):
-            part = spelled[start : start + LINES_AT_ONCE]
+            part = encoded[start : start + LINES_AT_ONCE]
             ids, of_words = [one.ids for one in part], [one.words for one in part]
             scored = score(model, ids, method, of_words, options.end, options.window, bar.update)
             done += sum(map(len, ids))
@@ -66,12 +66,12 @@ def main(options: argparse.Namespace) -> int:
                     name: perplexity(nats, count),
                 }
                 if options.per_token:
-                    names = [model.spelling.name(token) for token in one.ids] + ["(end)"] * options.end
+                    names = [model.codec.name(token) for token in one.ids] + ["(end)"] * options.end
                     record["per_token"] = [list(pair) for pair in zip(names, scores, strict=True)]
                 table.write({**record, "text": text})
                 sums.append(nats)
                 tokens, words = tokens + count, words + record["words"]
-    unknown = sum(model.spelling.unknown(one.ids) for one in spelled)
+    unknown = sum(model.codec.unknown(one.ids) for one in encoded)
     if unknown:
         print(f"{unknown} of the tokens stand for what the model's tokenizer cannot spell", file=sys.stderr)
     corpus = perplexity(total(sums), tokens)

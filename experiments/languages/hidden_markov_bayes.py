@@ -28,7 +28,7 @@ class Accuracy(NamedTuple):
     """Share of the positions at which the best guess is the state that was drawn."""
 
 
-def clm_floor(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:
+def clm_bayes_loss(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:
     """−log p(x_{t+1} | x_1 … x_t) at each position t, in nats; (B, T) float64, aligned with the targets of CLM.
 
     Exactly 0 at the position that is asked for [SEP], because the length is known, and at the last position, which
@@ -46,7 +46,7 @@ def clm_floor(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:
     return F.pad(_finite(nats_BL, "this language"), (0, 2))
 
 
-def mlm_floor(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, corruption: Corruption) -> Tensor:
+def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, corruption: Corruption) -> Tensor:
     """−log p(x_i | inputs, i is asked) at each asked position i, in nats; (B, T) float64, 0 where nothing is asked.
 
     The condition is all that the encoder is given: which other positions are asked it has to guess, like the model.
@@ -68,8 +68,8 @@ def mlm_floor(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, cor
         )
     shown_BL = _symbols(language, inputs_BT, corrupted=True)
     true_BL = targets_BT.cpu()[:, 1:-1] - SPECIALS
-    asked_BL = targets_BT.cpu()[:, 1:-1] != IGNORE
-    if (targets_BT.cpu()[:, [0, -1]] != IGNORE).any() or (true_BL[asked_BL] < 0).any():
+    targeted_BL = targets_BT.cpu()[:, 1:-1] != IGNORE
+    if (targets_BT.cpu()[:, [0, -1]] != IGNORE).any() or (true_BL[targeted_BL] < 0).any():
         raise ValueError("special tokens are never asked: targets must be symbols, or IGNORE (-100)")
     masked_BL = shown_BL < 0
     emits_VS = language.emission_SV.T
@@ -90,7 +90,7 @@ def mlm_floor(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, cor
     normaliser_BL = corruption.keep * shown_prior_BL + noise
     channel_BL[masked_BL] = normaliser_BL[masked_BL] = corruption.mask
     nats_BL = -(true_prior_BL.log() + channel_BL.log() - normaliser_BL.log())
-    return F.pad(_finite(nats_BL.masked_fill(~asked_BL, 0.0), f"this language and {corruption}"), (1, 1))
+    return F.pad(_finite(nats_BL.masked_fill(~targeted_BL, 0.0), f"this language and {corruption}"), (1, 1))
 
 
 def state_posteriors(language: HiddenMarkov, symbols_BL: Tensor, view: Literal["token", "past", "both"]) -> Tensor:
@@ -114,7 +114,7 @@ def state_posteriors(language: HiddenMarkov, symbols_BL: Tensor, view: Literal["
     return _finite(joint_BLS / joint_BLS.sum(-1, keepdim=True), "this language")
 
 
-def decision_accuracy(posteriors_BLS: Tensor, states_BL: Tensor) -> Accuracy:
+def bayes_accuracy(posteriors_BLS: Tensor, states_BL: Tensor) -> Accuracy:
     """Accuracy of guessing the most probable state, against the hidden states that `HiddenMarkov.sample` gave."""
     best_BL, guess_BL = posteriors_BLS.max(-1)
     return Accuracy(float(best_BL.mean()), float((guess_BL == states_BL.cpu()).double().mean()))

@@ -1,6 +1,6 @@
 """What a run and a grid look like on disk. Standard library and filelock only, so that a report opens in seconds.
 
-A run is a directory: config.yaml, cell.json, environment.json, pairing.json, metrics.csv, status.json, checkpoints/,
+A run is a directory: config.yaml, run.json, environment.json, pairing.json, metrics.csv, status.json, checkpoints/,
 snapshots/, log.txt and, written last, DONE. There is no other state: no database, no timestamps in names.
 """
 
@@ -14,8 +14,8 @@ from filelock import FileLock, Timeout
 
 from experiments.records.durable import read_json, read_mapping
 
-CELL, PAIRING, ENVIRONMENT, STATUS = "cell.json", "pairing.json", "environment.json", "status.json"
-CELLS, GRID = "cells.json", "grid.yaml"
+RUN, PAIRING, ENVIRONMENT, STATUS = "run.json", "pairing.json", "environment.json", "status.json"
+PLAN, GRID = "plan.json", "grid.yaml"
 CONFIG, LOG, DONE, LOCK = "config.yaml", "log.txt", "DONE", "run.lock"
 
 
@@ -77,15 +77,15 @@ def is_locked(run: Path) -> bool:
     return False
 
 
-def read_cells(directory: Path) -> list[dict[str, Any]]:
+def read_runs(directory: Path) -> list[dict[str, Any]]:
     """The planned cells of a grid, each with "directory" relative to `directory`; or the runs found below it."""
     directory = Path(directory)
     if not directory.is_dir():
         raise ValueError(f"{directory} is no directory; give the directory of a grid or of a run")
-    if (directory / CELLS).exists():
-        planned = read_json(directory / CELLS)
+    if (directory / PLAN).exists():
+        planned = read_json(directory / PLAN)
         # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
-        begun = (directory / cell["directory"] / CELL for cell in planned)
+        begun = (directory / cell["directory"] / RUN for cell in planned)
         return [{**c, **(read_mapping(p) if p.exists() else {})} for c, p in zip(planned, begun, strict=True)]
-    found = [directory / CELL] if (directory / CELL).exists() else sorted(directory.glob(f"**/{CELL}"))
+    found = [directory / RUN] if (directory / RUN).exists() else sorted(directory.glob(f"**/{RUN}"))
     return [{**read_mapping(path), "directory": str(path.parent.relative_to(directory))} for path in found]

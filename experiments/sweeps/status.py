@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Print one line a cell. Raises ValueError when the directory holds no run."""
     directory = Path(options.directory)
-    cells = run_directory.read_cells(directory)
+    cells = run_directory.read_runs(directory)
     if not cells:
         raise ValueError(f"{directory} holds no runs; give the directory of a grid, such as results/quickstart")
     for cell in cells:

@@ -52,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
         return 0
     durable.make_directory(directory)
     durable.write_text(directory / run_directory.GRID, grid.source)
-    durable.write_json(directory / run_directory.CELLS, cells)
+    durable.write_json(directory / run_directory.PLAN, cells)
     states = [run_directory.run_state(directory / cell["directory"]).state for cell in cells]
     wanted = {"pending", "resumable"} | ({"failed"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
@@ -120,7 +120,7 @@ def _executors(options: argparse.Namespace, directory: Path, cells: int) -> tupl
 
 def _task(directory: Path, cell: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> Task:
     run = durable.make_directory(directory / cell["directory"])
-    durable.write_json(run / run_directory.CELL, cell)
+    durable.write_json(run / run_directory.RUN, cell)
     durable.write_text(run / run_directory.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     return run, ["--config", str(run / run_directory.CONFIG), "--threads", str(threads)], imports
 

@@ -10,14 +10,14 @@ from tokenizers import Tokenizer as Backend
 
 # A Chinese character is a word by itself, as in BERT's tokenizer: Chinese text has no spaces.
 CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-BLANK = "[MASK]"
+MASK_TEXT = "[MASK]"
 """How a blank is written in text, whatever the model calls its mask."""
 SPACE = ("Ġ", "▁")
 """How byte-level BPE and SentencePiece write a space in their tokens."""
 WORD = re.compile(rf"[{CHINESE}]|[^\s{CHINESE}]+")
 
 
-class Spelled(NamedTuple):
+class Encoded(NamedTuple):
     """A text in tokens; all three lists have one entry a token."""
 
     ids: list[int]
@@ -27,13 +27,13 @@ class Spelled(NamedTuple):
     """The number of the word that it belongs to."""
 
 
-class Spelling:
+class TextCodec:
     """A tokenizer as a trained model is used with it. In text, special tokens are plain text.
 
     Args:
         backend: the tokenizer; its settings are not touched.
         specials: ids that text must not forge; they become `unknown`.
-        unknown: the id of what cannot be spelled.
+        unknown: the id of what cannot be encoded.
     """
 
     def __init__(self, backend: Backend, specials: Iterable[int], unknown: int | None) -> None:
@@ -44,7 +44,7 @@ class Spelling:
         self._forged = frozenset(specials) - {unknown}
         self._unknown = unknown
 
-    def spell(self, text: str) -> Spelled:
+    def encode(self, text: str) -> Encoded:
         """A text in tokens, without special tokens around it.
 
         Words are those of `words_of`, or what the tokenizer splits them into at first, such as a full stop.
@@ -65,7 +65,7 @@ class Spelling:
         words = _word_of_each(text, spans)
         if self._backend.pre_tokenizer is not None:
             words = _numbered(zip(encoding.word_ids, words, strict=True))
-        return Spelled(ids, spans, words)
+        return Encoded(ids, spans, words)
 
     def unknown(self, ids: Iterable[int]) -> int:
         """How many tokens stand for what the tokenizer cannot spell."""
@@ -75,25 +75,25 @@ class Spelling:
         """The token as it stands in the vocabulary."""
         return str(self._backend.id_to_token(token))
 
-    def read(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Iterable[int]) -> str:
         """The text of tokens; special ones are shown by name."""
         return self._backend.decode([int(number) for number in ids], skip_special_tokens=False)
 
-    def behind(self, token: int) -> str:
+    def text_of(self, token: int) -> str:
         """The text that a token adds behind a word, its space included."""
-        word = self.spell("a").ids
-        return self.read([*word, token]).removeprefix(self.read(word))
+        word = self.encode("a").ids
+        return self.decode([*word, token]).removeprefix(self.decode(word))
 
     @property
     def spaces_lead(self) -> bool:
         """True when the space in front of a word is a part of the word's first token, or of none."""
-        one = self.spell("a a")
+        one = self.encode("a a")
         return all(self.name(token) in SPACE for token, span in zip(one.ids, one.spans, strict=True) if span == (1, 2))
 
     @property
     def opens_with_space(self) -> bool:
         """True when a space is put in front of every text, as SentencePiece does."""
-        return self.name(self.spell("a").ids[0]).startswith(SPACE)
+        return self.name(self.encode("a").ids[0]).startswith(SPACE)
 
 
 def words_of(text: str) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ import numpy as np
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
-from experiments.text.codec import Spelling
+from experiments.text.codec import TextCodec
 from experiments.text.tokenizer_training import KINDS, SPECIALS, train_backend
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ class Tokenizer:
         return [self.roles["cls"], *ids, self.roles["sep"]]
 
     @cached_property
-    def spelling(self) -> Spelling:
+    def codec(self) -> TextCodec:
         """Text to tokens with their characters and words, and tokens to text."""
-        return Spelling(self.backend, self.specials, self.roles["unknown"])
+        return TextCodec(self.backend, self.specials, self.roles["unknown"])
 
     def _without_reserved(self, ids: list[int]) -> list[int]:
         # As strip_reserved does.

@@ -50,8 +50,10 @@ class Snapshots(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        budget = objective.budget_tokens(objective.block_length)
-        steps = snapshot_steps(budget, objective.tokens_per_step, self.config.snapshots, self.config.first_tokens)
+        budget = objective.budget_tokens(batch.tokens_BT.shape[1])
+        steps = snapshot_steps(
+            budget, objective.tokens_per_step(batch), self.config.snapshots, self.config.first_tokens
+        )
         if step_ended(trainer, batch_idx) and trainer.global_step in steps:
             self.recorder.record(trainer, objective, self.evaluate(objective))
             tokens = int(objective.ledger.compute()["tokens"])
@@ -70,7 +72,7 @@ def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | N
 class AllMeasures(pl.Callback):
     """For `test`: adds a snapshot's measurements to the loss on all held-out blocks, which the objective logs."""
 
-    LOGGED = tuple(f"held_out/{name}" for name in ("nats", "accuracy", "bits_per_character", "density"))
+    LOGGED = tuple(f"validation/{name}" for name in ("nats", "accuracy", "bits_per_character", "density"))
 
     def __init__(self, evaluate: Callable[[Objective], dict[str, float]]) -> None:
         self.evaluate = evaluate
@@ -143,9 +145,9 @@ class Status(pl.Callback):
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         if time.monotonic() - self.written > 1:
-            tokens = trainer.global_step * objective.tokens_per_step
+            tokens = trainer.global_step * objective.tokens_per_step(batch)
             seconds = objective.ledger.seconds.item()
-            self.bar.total = objective.budget_tokens(objective.block_length)
+            self.bar.total = objective.budget_tokens(batch.tokens_BT.shape[1])
             self.bar.update(tokens - self.bar.n)
             self.write(
                 step=trainer.global_step,

@@ -21,8 +21,8 @@ from experiments.records import durable, run_directory
 from experiments.training.callbacks import AllMeasures, StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from experiments.training.loop import Run, fit_run
-from experiments.training.recorder import MetricsFile
-from experiments.training.run_spec import describe_cell
+from experiments.training.recorder import MetricsLogger
+from experiments.training.run_spec import describe_run
 from objectives import Objective, Vocabulary
 
 OUR_PACKAGES = ("objectives", "experiments", "pytorch_lightning", "torch.optim")
@@ -146,7 +146,7 @@ class ObjectiveCLI(LightningCLI):
         self._place_data()
         if self.subcommand != "fit":
             return super().instantiate_classes()
-        self.cell = describe_cell(self.plain)
+        self.cell = describe_run(self.plain)
         self.run_directory = Path(self.settings.results) / self.cell["directory"]
         if (self.run_directory / run_directory.DONE).exists():
             raise AlreadyDone(str(self.run_directory))
@@ -179,7 +179,7 @@ class ObjectiveCLI(LightningCLI):
             configured = config.get("logger") or []
             others = configured if isinstance(configured, list) else [configured]
             kwargs["default_root_dir"] = str(self.run_directory)
-            kwargs["logger"] = [MetricsFile(self.run_directory), *(one for one in others if one is not True)]
+            kwargs["logger"] = [MetricsLogger(self.run_directory), *(one for one in others if one is not True)]
         plugins = [*(config.get("plugins") or []), DurableCheckpointIO()]
         if SLURMEnvironment.detect():
             # Lightning's requeue saves inside a signal handler; ours saves at the end of the step.
@@ -196,7 +196,7 @@ class PlannedCLI(ObjectiveCLI):
 
     def instantiate_classes(self) -> None:
         self.plain = self.resolved()
-        self.cell = describe_cell(self.plain)
+        self.cell = describe_run(self.plain)
 
     def _run_subcommand(self, subcommand: str) -> None:
         pass

@@ -43,7 +43,7 @@ class Run:
 
     directory: Path
     cell: dict[str, Any]
-    """What run_directory.CELL is to say of it."""
+    """What run_directory.RUN is to say of it."""
     config: dict[str, Any]
     """Its resolved configuration."""
     evaluation: EvaluationConfig
@@ -132,14 +132,14 @@ def _describe_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: R
             )
     durable.write_json(directory / run_directory.ENVIRONMENT, surroundings)
     data.save_tokenizer(directory)
-    planned = durable.read_mapping(directory / run_directory.CELL) if (directory / run_directory.CELL).exists() else {}
+    planned = durable.read_mapping(directory / run_directory.RUN) if (directory / run_directory.RUN).exists() else {}
     measured = {
         "budget_tokens": model.budget_tokens(data.block_length),
         "nominal_density": model.nominal_density,
         "language": data.language,
         "corpus": data.source,
     }
-    durable.write_json(directory / run_directory.CELL, {**run.cell, **planned, **measured})
+    durable.write_json(directory / run_directory.RUN, {**run.cell, **planned, **measured})
 
 
 @contextmanager

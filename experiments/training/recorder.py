@@ -17,7 +17,7 @@ from experiments.records import metrics_file
 from objectives import Batch, Objective
 
 
-class MetricsFile(Logger):
+class MetricsLogger(Logger):
     """A Lightning logger whose file only ever grows: fixed columns, one line a value, flushed at each call.
 
     (Lightning's CSVLogger deletes the file of a resumed run and rewrites history when a new quantity appears.)
@@ -57,7 +57,7 @@ class Recorder(pl.Callback):
     def __init__(self, every_steps: int) -> None:
         self.every_steps = every_steps
         self.stream = bytes(8)
-        self.before = {"nats": 0.0, "supervised": 0.0}
+        self.before = {"nats": 0.0, "targets": 0.0}
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         self.started = time.perf_counter()
@@ -75,11 +75,11 @@ class Recorder(pl.Callback):
     def record(self, trainer: pl.Trainer, objective: Objective, evaluation: dict[str, float] | None = None) -> None:
         """Write the ledger and the loss since the last record, with the values of an evaluation, if any."""
         totals = objective.ledger.compute()
-        targets = totals["supervised"] - self.before["supervised"]
-        window = {"train/nats": (totals["nats"] - self.before["nats"]) / targets} if targets else {}
+        targets = totals["targets"] - self.before["targets"]
+        window = {"train/loss": (totals["nats"] - self.before["nats"]) / targets} if targets else {}
         self.before = {name: totals[name] for name in self.before}
-        axes = {"tokens": "tokens", "targets": "supervised", "flops": "flops", "seconds": "seconds"}
-        counted = ("selected", "corrupted", "kept", "supervised", "density")
+        axes = {"tokens": "tokens", "targets": "targets", "flops": "flops", "seconds": "seconds"}
+        counted = ("selected", "corrupted", "kept", "targets", "density")
         metrics = {
             **{f"axis/{axis}": totals[name] for axis, name in axes.items()},
             **window,

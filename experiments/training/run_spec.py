@@ -13,8 +13,8 @@ NOT_IDENTITY = ("config", "results", "name", "threads")
 """Settings that say where and how fast, not what: they leave a run's hash alone."""
 
 
-def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
-    """What run_directory.CELL says of a run; the hash is that of its resolved configuration.
+def describe_run(config: dict[str, Any]) -> dict[str, Any]:
+    """What run_directory.RUN says of a run; the hash is that of its resolved configuration.
 
     Raises:
         ValueError: when a setting of the objective, of the data or of the evaluation is refused.
@@ -28,13 +28,14 @@ def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
     digest = content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
     path, arguments = config["model"]["class_path"], config["model"]["init_args"]
     length = _checked_block_length(config)
-    encoder = build_arguments(import_object(path), arguments)["encoder"]
+    objective = import_object(path)
+    settings = build_arguments(objective, arguments)
+    encoder = settings["encoder"]
     if length > encoder.max_length:
         raise ValueError(
             f"blocks of {length} tokens are longer than the encoder's max_length {encoder.max_length}; set "
             f"model.init_args.encoder.max_length to at least {length}"
         )
-    corruption = arguments.get("corruption")
     return {
         "name": name,
         "hash": digest,
@@ -42,9 +43,7 @@ def describe_cell(config: dict[str, Any]) -> dict[str, Any]:
         "seed": config["seed_everything"],
         "arm": name.removesuffix(f"-s{config['seed_everything']}"),
         "factors": {},
-        "objective": path.rpartition(".")[2],
-        "mask_rate": corruption["rate"] if corruption else None,
-        "corruption_mix": [corruption[part] for part in ("mask", "random", "keep")] if corruption else None,
+        **objective.traits(settings),
     }
 
 

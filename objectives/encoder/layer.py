@@ -29,7 +29,7 @@ class Layer(nn.Module):
         self.feedforward_output = nn.Linear(config.inner, config.width, bias=False)
 
     def forward(
-        self, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None, past: Past | None = None
+        self, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None, past: KVCache | None = None
     ) -> Tensor:
         """New hidden states (B, T, D); with `past`, of tokens that also see all those it holds, and join them."""
         query, key, value = self._split(self.attention_input(self.attention_norm(hidden_BTD)))
@@ -38,17 +38,17 @@ class Layer(nn.Module):
             key, value = past.extend(key, value)
         return self._update(hidden_BTD, _rotate(query, rotation), key, value, visible)
 
-    def at(self, asked_BK: Tensor, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None) -> Tensor:
+    def at(self, positions_BK: Tensor, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None) -> Tensor:
         """New hidden states (B, K, D) of the asked positions alone; the others only lend their keys and values."""
         width = hidden_BTD.shape[2]
         normed_BTD = self.attention_norm(hidden_BTD)
         weights = self.attention_input.weight
-        (query,) = self._split(F.linear(_take(normed_BTD, asked_BK), weights[:width]))
+        (query,) = self._split(F.linear(_take(normed_BTD, positions_BK), weights[:width]))
         key, value = self._split(F.linear(normed_BTD, weights[width:]))
-        cosine, sine = (_take(part[:, 0], asked_BK)[:, None] for part in rotation)
+        cosine, sine = (_take(part[:, 0], positions_BK)[:, None] for part in rotation)
         query = _rotate(query, (cosine, sine))
-        visible = _rows(visible, asked_BK, hidden_BTD.shape[1])
-        return self._update(_take(hidden_BTD, asked_BK), query, _rotate(key, rotation), value, visible)
+        visible = _rows(visible, positions_BK, hidden_BTD.shape[1])
+        return self._update(_take(hidden_BTD, positions_BK), query, _rotate(key, rotation), value, visible)
 
     def _split(self, projected: Tensor) -> tuple[Tensor, ...]:
         """Projections (B, T, n D) side by side as n tensors (B, H, T, d)."""
@@ -73,7 +73,7 @@ class Layer(nn.Module):
         return hidden_BTD + self.feedforward_output(inner)
 
 
-class Past:
+class KVCache:
     """Rotated keys and values (B, H, T, d) of the tokens that one layer has read."""
 
     def __init__(self) -> None:
@@ -102,16 +102,16 @@ def _rotate(part_BHTd: Tensor, rotation: Rotation) -> Tensor:
     return (part_BHTd * rotation[0]).add_(turned_BHTd * rotation[1])
 
 
-def _take(rows_BTD: Tensor, asked_BK: Tensor) -> Tensor:
+def _take(rows_BTD: Tensor, positions_BK: Tensor) -> Tensor:
     """(B, K, D) of (B or 1, T, D)."""
-    batch = asked_BK.shape[0]
-    return rows_BTD.expand(batch, -1, -1)[torch.arange(batch, device=asked_BK.device)[:, None], asked_BK]
+    batch = positions_BK.shape[0]
+    return rows_BTD.expand(batch, -1, -1)[torch.arange(batch, device=positions_BK.device)[:, None], positions_BK]
 
 
-def _rows(visible: Tensor | str | None, asked_BK: Tensor, length: int) -> Tensor | None:
+def _rows(visible: Tensor | str | None, positions_BK: Tensor, length: int) -> Tensor | None:
     """The mask (B, 1, K, T) of the asked positions, or None for all."""
     if visible is None:
         return None
     if isinstance(visible, Tensor):
-        return _take(visible[:, 0], asked_BK)[:, None]
-    return (torch.arange(length, device=asked_BK.device) <= asked_BK[:, :, None])[:, None]
+        return _take(visible[:, 0], positions_BK)[:, None]
+    return (torch.arange(length, device=positions_BK.device) <= positions_BK[:, :, None])[:, None]

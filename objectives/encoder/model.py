@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from objectives.encoder.config import EncoderConfig
-from objectives.encoder.layer import Layer, Past, Rotation, norm
+from objectives.encoder.layer import KVCache, Layer, Rotation, norm
 
 Attention = Literal["causal", "bidirectional"] | Tensor
 """Who sees whom: to the left, everybody, or a boolean mask (B, 1, T, T) that is True where row sees column."""
@@ -53,7 +53,7 @@ class Encoder(nn.Module):
         inputs_BT: Tensor,
         attention: Attention,
         documents_BT: Tensor | None = None,
-        asked_BK: Tensor | None = None,
+        positions_BK: Tensor | None = None,
     ) -> Tensor:
         """Hidden states (B, T, D) after the final norm, or (B, K, D) at the asked positions alone.
 
@@ -62,7 +62,7 @@ class Encoder(nn.Module):
             attention: who sees whom.
             documents_BT: number of the document that each token belongs to, ascending along a row; tokens then see
                 their own document only, and positions restart with each document. None: one document a row.
-            asked_BK: positions whose hidden states are wanted; the last layer then computes no others.
+            positions_BK: positions whose hidden states are wanted; the last layer then computes no others.
 
         Raises:
             ValueError: when T exceeds max_length.
@@ -74,22 +74,22 @@ class Encoder(nn.Module):
         for layer in self.layers[:-1]:
             hidden_BTD = layer(hidden_BTD, rotation, visible)
         last = cast(Layer, self.layers[-1])
-        if asked_BK is None:
+        if positions_BK is None:
             return self.final_norm(last(hidden_BTD, rotation, visible))
-        return self.final_norm(last.at(asked_BK, hidden_BTD, rotation, visible))
+        return self.final_norm(last.at(positions_BK, hidden_BTD, rotation, visible))
 
-    def read_on(self, inputs_BT: Tensor, pasts: list[Past]) -> Tensor:
-        """Hidden states (B, T, D) of tokens that follow, causally, those in `pasts` (one a layer), and join them.
+    def extend(self, inputs_BT: Tensor, caches: list[KVCache]) -> Tensor:
+        """Hidden states (B, T, D) of tokens that follow, causally, those in `caches` (one a layer), and join them.
 
         Raises:
             ValueError: when all tokens together exceed max_length.
         """
-        before, length = pasts[0].length, inputs_BT.shape[1]
+        before, length = caches[0].length, inputs_BT.shape[1]
         self._check(before + length)
         rotation = self._rotation(torch.arange(before, before + length, device=inputs_BT.device)[None])
         visible = torch.ones(length, before + length, dtype=torch.bool, device=inputs_BT.device).tril(before)
         hidden_BTD = self._embed(inputs_BT)
-        for layer, past in zip(self.layers, pasts, strict=True):
+        for layer, past in zip(self.layers, caches, strict=True):
             hidden_BTD = layer(hidden_BTD, rotation, visible, past)
         return self.final_norm(hidden_BTD)
 

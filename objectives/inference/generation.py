@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from objectives.inference.language_model import Reader, answering
+from objectives.inference.language_model import LanguageModel, inference_mode
 from objectives.training.randomness import Key, uniform
 
 LOGITS_AT_ONCE = 2**22
@@ -72,19 +72,19 @@ class Sampling:
         return chosen_N, nats_NV.gather(1, chosen_N[:, None])[:, 0]
 
 
-def samples_at_once(reader: Reader, length: int) -> int:
+def samples_at_once(model: LanguageModel, length: int) -> int:
     """How many samples fit into one call without need of much memory."""
-    questions = 1 if reader.causal else length
-    return max(1, LOGITS_AT_ONCE // (questions * reader.vocabulary_size))
+    questions = 1 if model.causal else length
+    return max(1, LOGITS_AT_ONCE // (questions * model.vocabulary_size))
 
 
 def left_to_right(
-    reader: Reader, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling
+    model: LanguageModel, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling
 ) -> list[list[int]]:
     """Continuations of a prompt, token by token from p(x_t | x_<t), each until its end token or `length` tokens.
 
     Args:
-        reader: a causal model.
+        model: a causal model.
         prompt: ids without special tokens.
         samples: numbers of the samples to write, N of them; a sample's draws go by its number.
         length: most tokens to write, L.
@@ -92,25 +92,25 @@ def left_to_right(
     Raises:
         ValueError: when the model is not causal, has nothing to begin with, or prompt and text are too long for it.
     """
-    if not reader.causal:
+    if not model.causal:
         raise ValueError("this model reads both ways and cannot write from left to right")
-    _check_length(reader, prompt, length)
-    row = [*reader.before, *prompt]
+    _check_length(model, prompt, length)
+    row = [*model.bos, *prompt]
     if not row:
         raise ValueError("this model knows no token for the beginning of a text; give a prompt")
-    allowed_V = reader.regular_V
-    if reader.end is not None:
-        allowed_V[reader.end] = True
-    draws_NL = sampling.draws(samples, "left to right", length, reader.device)
+    allowed_V = model.regular_V
+    if model.end_of_text is not None:
+        allowed_V[model.end_of_text] = True
+    draws_NL = sampling.draws(samples, "left to right", length, model.device)
     written: list[list[int]] = [[] for _ in samples]
     open_rows = set(range(len(samples)))
-    with answering(reader.module):
-        following = reader.continuation()
-        tokens_NT = torch.tensor(row, device=reader.device).repeat(len(samples), 1)
+    with inference_mode(model.module):
+        following = model.continuation()
+        tokens_NT = torch.tensor(row, device=model.device).repeat(len(samples), 1)
         for step in range(length):
             chosen_N, _ = sampling.choose(following(tokens_NT), allowed_V, draws_NL[:, step])
             for index, token in enumerate(chosen_N.tolist()):
-                if token == reader.end:
+                if token == model.end_of_text:
                     open_rows.discard(index)
                 elif index in open_rows:
                     written[index].append(token)
@@ -121,21 +121,21 @@ def left_to_right(
 
 
 def unmasking(
-    reader: Reader, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling
+    model: LanguageModel, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling
 ) -> list[list[int]]:
     """`length` masks behind a prompt, filled one a step: the drawn token in which the model is most confident stays.
 
     After Ghazvininejad et al. 2019 (Mask-Predict) with one token a step and no second thoughts. Arguments and errors as
     of `left_to_right`, for a model that reads both ways.
     """
-    rows_NT, places_L, _ = _masked_rows(reader, prompt, len(samples), length)
+    rows_NT, places_L, _ = _masked_rows(model, prompt, len(samples), length)
     open_NT = torch.zeros_like(rows_NT, dtype=torch.bool)
     open_NT[:, places_L] = True
-    allowed_V = reader.regular_V
-    with answering(reader.module):
+    allowed_V = model.regular_V
+    with inference_mode(model.module):
         for step in range(length):
-            draws_NL = sampling.draws(samples, f"unmasking {step}", length, reader.device)
-            logits = reader.logits(rows_NT, open_NT)
+            draws_NL = sampling.draws(samples, f"unmasking {step}", length, model.device)
+            logits = model.logits(rows_NT, open_NT)
             tokens, nats = sampling.choose(logits, allowed_V, draws_NL[open_NT[:, places_L]])
             # Every row has as many open places, here in the order of reading.
             places_NO = open_NT.nonzero()[:, 1].view(len(rows_NT), -1)
@@ -147,7 +147,12 @@ def unmasking(
 
 
 def gibbs(
-    reader: Reader, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling, sweeps: int = 10
+    model: LanguageModel,
+    prompt: Sequence[int],
+    samples: Sequence[int],
+    length: int,
+    sampling: Sampling,
+    sweeps: int = 10,
 ) -> list[list[int]]:
     """Masks behind a prompt, each in turn masked again and drawn anew from its conditional, `sweeps` times over.
 
@@ -156,40 +161,40 @@ def gibbs(
     """
     if sweeps < 1:
         raise ValueError(f"sweeps must be at least 1, but is {sweeps}")
-    rows_NT, places_L, mask = _masked_rows(reader, prompt, len(samples), length)
-    allowed_V = reader.regular_V
-    with answering(reader.module):
+    rows_NT, places_L, mask = _masked_rows(model, prompt, len(samples), length)
+    allowed_V = model.regular_V
+    with inference_mode(model.module):
         for sweep in range(sweeps):
-            order_NL = sampling.draws(samples, f"order {sweep}", length, reader.device).argsort(1)
-            draws_NL = sampling.draws(samples, f"gibbs {sweep}", length, reader.device)
+            order_NL = sampling.draws(samples, f"order {sweep}", length, model.device).argsort(1)
+            draws_NL = sampling.draws(samples, f"gibbs {sweep}", length, model.device)
             for step in range(length):
                 place_N1 = places_L[order_NL[:, step : step + 1]]
                 rows_NT.scatter_(1, place_N1, mask)
-                asked_NT = torch.zeros_like(rows_NT, dtype=torch.bool).scatter_(1, place_N1, True)
-                logits_NV = reader.logits(rows_NT, asked_NT)
+                targeted_NT = torch.zeros_like(rows_NT, dtype=torch.bool).scatter_(1, place_N1, True)
+                logits_NV = model.logits(rows_NT, targeted_NT)
                 tokens_N, _ = sampling.choose(logits_NV, allowed_V, draws_NL[:, step])
                 rows_NT.scatter_(1, place_N1, tokens_N[:, None])
     return rows_NT[:, places_L].tolist()
 
 
-def _masked_rows(reader: Reader, prompt: Sequence[int], samples: int, length: int) -> tuple[Tensor, Tensor, int]:
+def _masked_rows(model: LanguageModel, prompt: Sequence[int], samples: int, length: int) -> tuple[Tensor, Tensor, int]:
     """Rows (N, T) of prompt and masks, the places (L,) of the masks, and the mask."""
-    if reader.causal:
+    if model.causal:
         raise ValueError("this model reads from left to right only and cannot fill masks; write left to right")
-    if reader.mask is None:
+    if model.mask is None:
         raise ValueError("this model's tokenizer has no mask token to fill")
-    _check_length(reader, prompt, length)
-    row = [*reader.before, *prompt, *[reader.mask] * length, *reader.after]
-    first = len(reader.before) + len(prompt)
-    places_L = torch.arange(first, first + length, device=reader.device)
-    return torch.tensor(row, device=reader.device).repeat(samples, 1), places_L, reader.mask
+    _check_length(model, prompt, length)
+    row = [*model.bos, *prompt, *[model.mask] * length, *model.eos]
+    first = len(model.bos) + len(prompt)
+    places_L = torch.arange(first, first + length, device=model.device)
+    return torch.tensor(row, device=model.device).repeat(samples, 1), places_L, model.mask
 
 
-def _check_length(reader: Reader, prompt: Sequence[int], length: int) -> None:
+def _check_length(model: LanguageModel, prompt: Sequence[int], length: int) -> None:
     if length < 1:
         raise ValueError(f"the number of tokens to write must be at least 1, but is {length}")
-    if len(prompt) + length > reader.room:
+    if len(prompt) + length > model.max_tokens:
         raise ValueError(
-            f"a prompt of {len(prompt)} tokens and {length} more are too long: the model has room for {reader.room} "
+            f"a prompt of {len(prompt)} tokens and {length} more are too long: the model has room for {model.max_tokens} "
             f"beside special tokens"
         )

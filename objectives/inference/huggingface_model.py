@@ -9,10 +9,10 @@ from typing import Any
 
 from torch import Tensor
 
-from objectives.inference.language_model import Reader
+from objectives.inference.language_model import LanguageModel
 
 
-class PretrainedReader(Reader):
+class HuggingFaceLanguageModel(LanguageModel):
     """An `AutoModelForMaskedLM` or `AutoModelForCausalLM`, with the special tokens of its tokenizer.
 
     A causal model whose tokenizer puts nothing in front of a text gets its beginning-of-sentence token there, if it has
@@ -30,13 +30,13 @@ class PretrainedReader(Reader):
 
     def __init__(self, model: Any, tokenizer: Any, causal: bool) -> None:
         self.module, self.causal = model, causal
-        self.before, self.after = _surroundings(tokenizer)
-        if causal and not self.before and tokenizer.bos_token_id is not None:
-            self.before = (tokenizer.bos_token_id,)
+        self.bos, self.eos = _surroundings(tokenizer)
+        if causal and not self.bos and tokenizer.bos_token_id is not None:
+            self.bos = (tokenizer.bos_token_id,)
         self.mask = None if causal else tokenizer.mask_token_id
-        self.end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
+        self.end_of_text = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
         self.vocabulary_size = model.config.vocab_size
-        needed = (*self.before, *self.after, *(i for i in (self.mask, self.end) if i is not None))
+        needed = (*self.bos, *self.eos, *(i for i in (self.mask, self.end_of_text) if i is not None))
         if max(needed, default=0) >= self.vocabulary_size:
             raise ValueError(
                 "a special token of the tokenizer is not in the model's vocabulary: they do not belong together"
@@ -47,7 +47,7 @@ class PretrainedReader(Reader):
         self.specials = frozenset(i for i in (*tokenizer.all_special_ids, *surplus) if i < self.vocabulary_size)
         self.max_length = _max_length(model, tokenizer)
 
-    def logits(self, inputs_RT: Tensor, asked_RT: Tensor) -> Tensor:
+    def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
         """The head sees the asked positions only.
 
         Raises:
@@ -55,7 +55,7 @@ class PretrainedReader(Reader):
         """
 
         def keep_asked(base: Any, arguments: Any, output: Any) -> Any:
-            output.last_hidden_state = output.last_hidden_state[asked_RT][None]
+            output.last_hidden_state = output.last_hidden_state[targeted_RT][None]
             return output
 
         hook = self.module.base_model.register_forward_hook(keep_asked)
@@ -63,7 +63,7 @@ class PretrainedReader(Reader):
             logits_1NV = self.module(input_ids=inputs_RT).logits
         finally:
             hook.remove()
-        if logits_1NV.shape[:2] != (1, int(asked_RT.sum())):
+        if logits_1NV.shape[:2] != (1, int(targeted_RT.sum())):
             raise ValueError(f"models of the kind {type(self.module).__name__} are not supported")
         return logits_1NV[0].float()
 

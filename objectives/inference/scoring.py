@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from objectives.inference.language_model import Reader, answering
+from objectives.inference.language_model import LanguageModel, inference_mode
 from objectives.inference.windows import windows
 
 TOKENS_PER_BATCH = 4096
@@ -31,7 +31,7 @@ Progress = Callable[[int], Any]
 
 
 def chain_rule(
-    reader: Reader,
+    model: LanguageModel,
     sentences: Sequence[Sequence[int]],
     end: bool = False,
     window: bool = False,
@@ -40,7 +40,7 @@ def chain_rule(
     """log p(x_t | x_<t) of each token, a beginning-of-sentence token in front; their sum is log p(x).
 
     Args:
-        reader: a causal model.
+        model: a causal model.
         sentences: ids of each sentence.
         end: whether the end of the sentence is scored too, as one token more.
         window: whether to score a sentence that is too long in overlapping windows, each token in the one that shows
@@ -50,41 +50,41 @@ def chain_rule(
     Raises:
         ValueError: when the model is not causal, has no end token to score, or a sentence is too long.
     """
-    if not reader.causal:
+    if not model.causal:
         raise ValueError("this model reads both ways and defines no joint probability; score it by pll or pll_word_l2r")
-    if end and reader.end is None:
+    if end and model.end_of_text is None:
         raise ValueError("this model has no token for the end of a sentence")
-    closing = [reader.end] if end else []
-    begins = len(reader.before)
+    closing = [model.end_of_text] if end else []
+    begins = len(model.bos)
 
     def score_batch(pieces: list[tuple[int, ...]]) -> list[Scores]:
         lengths = [len(piece) for piece in pieces]
         # What fills up a row is behind all that is asked, where a causal model does not look.
         rows_RT = torch.tensor(
-            [[*reader.before, *piece, *[piece[-1]] * (max(lengths) - len(piece))] for piece in pieces],
-            device=reader.device,
+            [[*model.bos, *piece, *[piece[-1]] * (max(lengths) - len(piece))] for piece in pieces],
+            device=model.device,
         )
-        inputs_RT, places_T = rows_RT[:, :-1], torch.arange(rows_RT.shape[1] - 1, device=reader.device)
-        asked_RT = (places_T >= begins - 1) & (
-            places_T < torch.tensor(lengths, device=reader.device)[:, None] + begins - 1
+        inputs_RT, places_T = rows_RT[:, :-1], torch.arange(rows_RT.shape[1] - 1, device=model.device)
+        targeted_RT = (places_T >= begins - 1) & (
+            places_T < torch.tensor(lengths, device=model.device)[:, None] + begins - 1
         )
         unscored: Scores = [] if begins else [None]
-        if not asked_RT.any():  # single tokens, and nothing in front of them
+        if not targeted_RT.any():  # single tokens, and nothing in front of them
             return [unscored for _ in pieces]
-        values = _log_probabilities(reader.logits(inputs_RT, asked_RT), rows_RT[:, 1:][asked_RT])
+        values = _log_probabilities(model.logits(inputs_RT, targeted_RT), rows_RT[:, 1:][targeted_RT])
         return [unscored + part.tolist() for part in values.split([length - len(unscored) for length in lengths])]
 
     def at_once(length: int) -> int:
-        return min(TOKENS_PER_BATCH // (begins + length), LOGITS_PER_BATCH // (length * reader.vocabulary_size))
+        return min(TOKENS_PER_BATCH // (begins + length), LOGITS_PER_BATCH // (length * model.vocabulary_size))
 
     whole = [(*sentence, *closing) for sentence in sentences]
-    room = reader.room
-    _refuse(reader, sentences, room if not window else None)
-    return _each_once(reader, whole, room + len(closing), "past", at_once, score_batch, progress)
+    room = model.max_tokens
+    _refuse(model, sentences, room if not window else None)
+    return _each_once(model, whole, room + len(closing), "past", at_once, score_batch, progress)
 
 
 def pseudo_log_likelihood(
-    reader: Reader,
+    model: LanguageModel,
     sentences: Sequence[Sequence[int]],
     words: Sequence[Sequence[int]] | None = None,
     window: bool = False,
@@ -93,7 +93,7 @@ def pseudo_log_likelihood(
     """log p(x_t | the other tokens) of each token, asked one at a time under [MASK] (Salazar et al. 2020).
 
     Args:
-        reader: a model that reads both ways.
+        model: a model that reads both ways.
         sentences: ids of each sentence.
         words: the number of the word that each token belongs to; later tokens of the same word are then hidden too
             (PLL-word-l2r, Kauf & Ivanova 2023).
@@ -104,26 +104,26 @@ def pseudo_log_likelihood(
     Raises:
         ValueError: when the model is causal, has no mask token, or a sentence is too long.
     """
-    if reader.causal:
+    if model.causal:
         raise ValueError("this model reads from left to right and has no pseudo-log-likelihood; score it by chain_rule")
-    if reader.mask is None:
+    if model.mask is None:
         raise ValueError("this model's tokenizer has no mask token, which the pseudo-log-likelihood needs")
-    mask, begins, ends = reader.mask, len(reader.before), len(reader.after)
+    mask, begins, ends = model.mask, len(model.bos), len(model.eos)
 
     def score_batch(pieces: list[tuple[tuple[int, int], ...]]) -> list[Scores]:
-        ids_ST, words_ST = torch.tensor(pieces, device=reader.device).unbind(-1)
+        ids_ST, words_ST = torch.tensor(pieces, device=model.device).unbind(-1)
         count, length = ids_ST.shape
-        row = torch.tensor([*reader.before, *[0] * length, *reader.after], device=reader.device)
+        row = torch.tensor([*model.bos, *[0] * length, *model.eos], device=model.device)
         clean_ST = row.repeat(count, 1)
         clean_ST[:, begins : begins + length] = ids_ST
         # Copy t of a sentence asks for token t, and hides it with what follows of its word.
-        asked_TT = F.pad(torch.eye(length, dtype=torch.bool, device=reader.device), (begins, ends))
+        targeted_TT = F.pad(torch.eye(length, dtype=torch.bool, device=model.device), (begins, ends))
         hidden_STT = F.pad((words_ST[:, :, None] == words_ST[:, None, :]).triu(), (begins, ends))
         inputs_RT = clean_ST.repeat_interleave(length, 0).masked_fill(hidden_STT.flatten(0, 1), mask)
-        rows = max(1, min(TOKENS_PER_BATCH // len(row), LOGITS_PER_BATCH // reader.vocabulary_size))
-        parts = (part.split(rows) for part in (inputs_RT, asked_TT.repeat(count, 1), ids_ST.flatten()))
+        rows = max(1, min(TOKENS_PER_BATCH // len(row), LOGITS_PER_BATCH // model.vocabulary_size))
+        parts = (part.split(rows) for part in (inputs_RT, targeted_TT.repeat(count, 1), ids_ST.flatten()))
         values = [
-            _log_probabilities(reader.logits(rows_RT, asked), ids) for rows_RT, asked, ids in zip(*parts, strict=True)
+            _log_probabilities(model.logits(rows_RT, asked), ids) for rows_RT, asked, ids in zip(*parts, strict=True)
         ]
         return torch.cat(values).view(count, length).tolist()
 
@@ -134,8 +134,8 @@ def pseudo_log_likelihood(
         tuple(zip(sentence, words[index] if words is not None else range(len(sentence)), strict=True))
         for index, sentence in enumerate(sentences)
     ]
-    _refuse(reader, sentences, reader.room if not window else None)
-    return _each_once(reader, numbered, reader.room, "both", at_once, score_batch, progress, alike=True)
+    _refuse(model, sentences, model.max_tokens if not window else None)
+    return _each_once(model, numbered, model.max_tokens, "both", at_once, score_batch, progress, alike=True)
 
 
 def total(scores: Sequence[float | None]) -> float:
@@ -152,7 +152,7 @@ def perplexity(nats: float, tokens: int) -> float | None:
 
 
 def _each_once(
-    reader: Reader,
+    model: LanguageModel,
     sentences: Sequence[tuple[Any, ...]],
     room: int,
     context: Literal["past", "both"],
@@ -174,7 +174,7 @@ def _each_once(
     )
     scored: dict[tuple[Any, ...], Scores] = {}
     waiting = sorted(pieces, key=len, reverse=True)
-    with answering(reader.module):
+    with inference_mode(model.module):
         while waiting:
             count = max(1, at_once(len(waiting[0])))
             batch = [piece for piece in waiting[:count] if not alike or len(piece) == len(waiting[0])]
@@ -187,10 +187,10 @@ def _each_once(
     ]
 
 
-def _refuse(reader: Reader, sentences: Sequence[Sequence[int]], room: int | None) -> None:
-    begins = len(reader.before)
+def _refuse(model: LanguageModel, sentences: Sequence[Sequence[int]], room: int | None) -> None:
+    begins = len(model.bos)
     for number, sentence in enumerate(sentences, start=1):
-        if begins and tuple(sentence[:begins]) == reader.before:
+        if begins and tuple(sentence[:begins]) == model.bos:
             raise ValueError(f"sentence {number} begins with a special token; give ids without special tokens")
         if room is not None and len(sentence) > room:
             raise ValueError(
@@ -202,3 +202,11 @@ def _refuse(reader: Reader, sentences: Sequence[Sequence[int]], room: int | None
 def _log_probabilities(logits_NV: Tensor, targets_N: Tensor) -> Tensor:
     """log p of each target, (N,) float32."""
     return -F.cross_entropy(logits_NV, targets_N, reduction="none")
+
+
+def score_sentences(model: LanguageModel, sentences: Sequence[Sequence[int]], method: str) -> list[Scores]:
+    """Scores of each token by one of METHODS; raises as they do."""
+    return METHODS[method](model, sentences)
+
+
+METHODS: dict[str, Callable[..., list[Scores]]] = {"chain_rule": chain_rule, "pll": pseudo_log_likelihood}

@@ -13,7 +13,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 if TYPE_CHECKING:
-    from objectives.view import Answers
+    from objectives.view import Predictions
 
 
 class Ledger(Metric):
@@ -26,14 +26,14 @@ class Ledger(Metric):
     tokens: Tensor
     selected: Tensor
     corrupted: Tensor
-    supervised: Tensor
+    targets: Tensor
     flops: Tensor
     nats: Tensor
     seconds: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("tokens", "selected", "corrupted", "supervised", "flops", "nats"):
+        for name in ("tokens", "selected", "corrupted", "targets", "flops", "nats"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("seconds", torch.zeros((), dtype=torch.float64), dist_reduce_fx="max")
 
@@ -42,7 +42,7 @@ class Ledger(Metric):
         tokens: float = 0,
         selected: Tensor | float = 0,
         corrupted: Tensor | float = 0,
-        supervised: Tensor | float = 0,
+        targets: Tensor | float = 0,
         flops: Tensor | float = 0,
         nats: Tensor | float = 0,
         seconds: float = 0,
@@ -51,17 +51,17 @@ class Ledger(Metric):
         self.tokens += tokens
         self.selected += selected
         self.corrupted += corrupted
-        self.supervised += supervised
+        self.targets += targets
         self.flops += flops
         self.nats += nats
         self.seconds += seconds
 
     def compute(self) -> dict[str, float]:
         """Totals so far: tokens read, positions selected, corrupted (shown changed), kept (selected, shown as they
-        are), supervised; the realised density supervised / tokens; flops, seconds and nats."""
+        are), targets; the realised density targets / tokens; flops, seconds and nats."""
         totals = {name: getattr(self, name).item() for name in self._defaults}
         totals["kept"] = totals["selected"] - totals["corrupted"]
-        totals["density"] = totals["supervised"] / totals["tokens"] if totals["tokens"] else 0.0
+        totals["density"] = totals["targets"] / totals["tokens"] if totals["tokens"] else 0.0
         return totals
 
     def restore(self, totals: dict[str, float]) -> None:
@@ -74,7 +74,7 @@ class Ledger(Metric):
 class NegativeLogLikelihood(Metric):
     """Loss at asked positions: nats per target, accuracy, bits per character of the original text.
 
-    Perplexity is exp(nats); it is left to the reader, because of its overflow. Bits per character divides by the
+    Perplexity is exp(nats); it is left to the model, because of its overflow. Bits per character divides by the
     characters behind the asked regular tokens (end tokens cost nats but stand for no character); for CLM over whole
     documents it is a code length, for MLM it is the cost of the asked part of the text only.
     """
@@ -93,13 +93,13 @@ class NegativeLogLikelihood(Metric):
         for name in ("nats", "targets", "regular", "correct", "tokens"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, answers: Answers) -> None:
-        """Add the answers to one view of a batch."""
-        self.nats += answers.nats_N.sum()
-        self.targets += answers.nats_N.numel()
-        self.regular += (~answers.special_N).sum()
-        self.correct += answers.correct_N.sum()
-        self.tokens += answers.asked_BT.numel()
+    def update(self, predictions: Predictions) -> None:
+        """Add the predictions to one view of a batch."""
+        self.nats += predictions.nats_N.sum()
+        self.targets += predictions.nats_N.numel()
+        self.regular += (~predictions.special_N).sum()
+        self.correct += predictions.correct_N.sum()
+        self.tokens += predictions.targeted_BT.numel()
 
     def compute(self) -> dict[str, float]:
         """nats, accuracy, bits_per_character and density; nan where nothing was asked."""
@@ -108,7 +108,7 @@ class NegativeLogLikelihood(Metric):
         )
         characters = regular * self.characters_per_token
         return {
-            "nats": nats / targets if targets else math.nan,
+            "loss": nats / targets if targets else math.nan,
             "accuracy": correct / targets if targets else math.nan,
             "bits_per_character": nats / math.log(2) / characters if characters else math.nan,
             "density": targets / tokens if tokens else math.nan,

@@ -64,16 +64,16 @@ def test_csv_holds_the_numbers_in_full(pair_grid, pair_report):
     clm, mlm = load(pair_grid).arms
     rows = {row["arm"]: row for row in read(pair_report / "tables" / "final_scores.csv")}
     for arm in (clm, mlm):
-        expected = t_interval(arm.finals("scrambled/accuracy").values())
+        expected = t_interval(arm.finals("word_swap/accuracy").values())
         name = "real-versus-scrambled accuracy"
         found = [float(rows[arm.name][f"{name}{part}"]) for part in ("", " low", " high", " n")]
         assert found == [expected.mean, expected.low, expected.high, 3]
     by_seed = read(pair_report / "tables" / "final_scores_by_seed.csv")
-    assert {row["run"]: float(row["scrambled/accuracy"]) for row in by_seed} == {
-        cell.name: cell.final("scrambled/accuracy") for cell in load(pair_grid).cells
+    assert {row["run"]: float(row["word_swap/accuracy"]) for row in by_seed} == {
+        cell.name: cell.final("word_swap/accuracy") for cell in load(pair_grid).cells
     }
-    assert next(r for r in by_seed if r["arm"] == "clm")["held_out/nats@0.3"].startswith("missing (")
-    difference = paired_difference(mlm.finals("scrambled/accuracy"), clm.finals("scrambled/accuracy"))
+    assert next(r for r in by_seed if r["arm"] == "clm")["validation/loss@0.3"].startswith("missing (")
+    difference = paired_difference(mlm.finals("word_swap/accuracy"), clm.finals("word_swap/accuracy"))
     rows = {row["quantity"]: row for row in read(pair_report / "tables" / "final_differences.csv")}
     assert float(rows["real-versus-scrambled accuracy"]["mean"]) == difference.mean
 
@@ -81,7 +81,7 @@ def test_csv_holds_the_numbers_in_full(pair_grid, pair_report):
 def test_no_cell_of_any_table_is_blank(pair_report):
     for path in (pair_report / "tables").glob("*.csv"):
         with open(path, encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file))
+            lines = list(csv.language_model(file))
         assert len({len(line) for line in lines}) == 1, path.name
         assert all(field.strip() for line in lines for field in line), path.name
 
@@ -117,7 +117,7 @@ def test_names_in_chinese(builder):
 def test_command_line(builder, capsys, tmp_path):
     builder.run(small(CLM), 0)
     builder.run(small(MLM), 0)
-    asked = ["--threshold", "scrambled/accuracy=0.6", "--threshold", "held_out/nats=6.5"]
+    asked = ["--threshold", "word_swap/accuracy=0.6", "--threshold", "validation/loss=6.5"]
     out = tmp_path / "out"
     assert main([str(builder.finish()), "--out", str(out), *asked, "--x", "flops", "--scale", "linear"]) == 0
     assert capsys.readouterr().out.strip() == str(out / "report.html")
@@ -155,10 +155,10 @@ def test_opens_without_torch():
 def test_full_pair_is_what_write_pair_wrote(tmp_path):
     grid = load(write_pair(GridBuilder(tmp_path / "g"), seeds=1))
     assert [cell.name for cell in grid.cells] == ["clm-s0", "mlm-s0"]
-    assert run_directory.read_cells(grid.directory)[0]["arm"] == "clm"
+    assert run_directory.read_runs(grid.directory)[0]["arm"] == "clm"
 
 
 def test_probe_with_a_huge_majority_is_judged_by_f1(builder):
     plan = yardsticks(CLM, 8_000)
-    builder.run(replace(plan, curves={**plan.curves, "probe/books/majority": lambda t, s: 0.9}), 0)
-    assert load(builder.finish()).main_yardsticks == ["probe/books/f1", "scrambled/accuracy"]
+    builder.run(replace(plan, curves={**plan.curves, "probe/books/majority_accuracy": lambda t, s: 0.9}), 0)
+    assert load(builder.finish()).main_yardsticks == ["probe/books/macro_f1", "word_swap/accuracy"]

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from objectives import IGNORE, Batch, Key, Objective, load
+from objectives import IGNORE, Batch, Key, Objective, load_objective
 from objectives.identity import arguments, state_hash
-from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
+from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores
 
 KEY_SEED = 11
 
@@ -136,38 +136,38 @@ def test_joined_documents_do_see_each_other(objective):
 
 def test_padding_is_not_seen(objective):
     for documents in ("separate", "joined"):
-        reader = build(type(objective), documents=documents).eval()
+        language_model = build(type(objective), documents=documents).eval()
         tokens = torch.tensor([[2, 5, 6, 7, 3]])
         padded = torch.nn.functional.pad(tokens, (0, 4), value=VOCABULARY.pad)
         with torch.no_grad():
-            torch.testing.assert_close(reader.read(tokens), reader.read(padded)[:, :5])
+            torch.testing.assert_close(language_model.read(tokens), language_model.read(padded)[:, :5])
 
 
 def test_scores_are_one_per_token_and_do_not_depend_on_neighbours(objective):
     sentences = [[5, 6, 7], [], [8], [9, 10, 11, 12, 13], [5, 6, 7]]
-    together = objective.score(sentences)
+    together = own_scores(objective, sentences)
     assert [len(score) for score in together] == [3, 0, 1, 5, 3]
     for sentence, score in zip(sentences, together, strict=True):
-        assert score == pytest.approx(objective.score([sentence])[0], abs=1e-5)
+        assert score == pytest.approx(own_scores(objective, [sentence])[0], abs=1e-5)
         assert all(value < 0 and math.isfinite(value) for value in score)
 
 
 def test_scoring_restores_train_mode(objective):
     objective.train()
-    objective.score([[5, 6]])
+    own_scores(objective, [[5, 6]])
     assert objective.training and objective.encoder.training
 
 
 def test_too_long_sentence_is_refused(objective):
     with pytest.raises(ValueError, match="room for 62"):
-        objective.score([[5] * 63])
+        own_scores(objective, [[5] * 63])
 
 
 def test_a_saved_objective_loads_as_it_was(objective, tmp_path):
     checkpoint = {"state_dict": objective.state_dict()}
     objective.on_save_checkpoint(checkpoint)
     torch.save(checkpoint, tmp_path / "a.ckpt")
-    loaded = load(tmp_path / "a.ckpt")
+    loaded = load_objective(tmp_path / "a.ckpt")
     assert type(loaded) is type(objective)
     assert arguments(loaded) == arguments(objective)
     assert state_hash(loaded) == state_hash(objective)
@@ -179,4 +179,4 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ValueError, match="checkpoint"):
-        load(path)
+        load_objective(path)

@@ -50,15 +50,15 @@ def yardsticks(plan: Plan, half: float, best: float = 0.8, noise: float = 0.004)
     floor = lambda tokens, seed: 0.4  # noqa: E731
     curves = {
         "probe/books/accuracy": rising(0.38, best, half, noise),
-        "probe/books/f1": rising(0.2, best - 0.05, half, noise),
-        "probe/books/majority": floor,
-        "scrambled/accuracy": rising(0.5, best - 0.1, half, noise),
-        "held_out/nats": lambda t, s: 8.0 - rising(0, 4, half)(t, s),
-        "train/nats": lambda t, s: 8.1 - rising(0, 4, half, noise * 8)(t, s),
+        "probe/books/macro_f1": rising(0.2, best - 0.05, half, noise),
+        "probe/books/majority_accuracy": floor,
+        "word_swap/accuracy": rising(0.5, best - 0.1, half, noise),
+        "validation/loss": lambda t, s: 8.0 - rising(0, 4, half)(t, s),
+        "train/loss": lambda t, s: 8.1 - rising(0, 4, half, noise * 8)(t, s),
     }
     if plan.mask_rate is not None:
         for rate in (0.15, 0.3, 0.5):
-            curves[f"held_out/nats@{rate:g}"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
+            curves[f"validation/loss@{rate:g}"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
     return replace(plan, curves=curves)
 
 
@@ -73,17 +73,20 @@ def falling(start: float, power: float = 0.5) -> Curve:
 def known_rules(plan: Plan, excess: Curve, floor: float, states: Curve, error: float = 0.01) -> Plan:
     """The plan with what a run on a language with known rules records."""
     curves: dict[str, Curve] = {
-        "held_out/nats": lambda t, s: floor + excess(t, s),
-        "held_out/floor_nats": lambda t, s: floor,
-        "held_out/excess_nats": excess,
-        "held_out/excess_error": lambda t, s: error,
+        "validation/loss": lambda t, s: floor + excess(t, s),
+        "validation/bayes_loss": lambda t, s: floor,
+        "validation/excess_loss": excess,
+        "validation/excess_loss_standard_error": lambda t, s: error,
         "probe/states/accuracy": states,
-        "probe/states/f1": states,
-        "probe/states/majority": lambda t, s: 0.1,
+        "probe/states/macro_f1": states,
+        "probe/states/majority_accuracy": lambda t, s: 0.1,
     }
-    curves |= {f"probe/states/ceiling/{view}": lambda t, s, v=value: v for view, value in CEILINGS.items()}
+    curves |= {f"probe/states/bayes_accuracy_{view}": lambda t, s, v=value: v for view, value in CEILINGS.items()}
     if plan.mask_rate is not None:
-        curves |= {"held_out/excess_nats@0.3": excess, "held_out/excess_error@0.3": lambda t, s: error}
+        curves |= {
+            "validation/excess_loss@0.3": excess,
+            "validation/excess_loss_standard_error@0.3": lambda t, s: error,
+        }
     factors = {"language": "known rules", "arm": plan.arm}
     arm = f"known rules, {plan.arm}"
     return replace(plan, curves=curves, corpus="HiddenMarkov", factors=factors, arm=arm, pairing={"data": "rules"})
@@ -92,7 +95,7 @@ def known_rules(plan: Plan, excess: Curve, floor: float, states: Curve, error: f
 def write_run(
     run: Path, plan: Plan, seed: int, tokens: int = SNAPSHOTS[-1], state: str = "done", **status: Any
 ) -> dict[str, Any]:
-    """Leave the files of one run that read `tokens` tokens; returns its cell.json."""
+    """Leave the files of one run that read `tokens` tokens; returns its run.json."""
     run.mkdir(parents=True, exist_ok=True)
     cell = {
         "name": f"{plan.arm}-s{seed}",
@@ -109,7 +112,7 @@ def write_run(
         "corpus": plan.corpus,
         "title": "",
     }
-    durable.write_json(run / run_directory.CELL, cell)
+    durable.write_json(run / run_directory.RUN, cell)
     durable.write_json(
         run / run_directory.PAIRING,
         {"encoder": f"e{seed}", "tokenizer": "t", "data": "d", "world_size": 1} | plan.pairing,
@@ -119,7 +122,7 @@ def write_run(
         flops, seconds = at * (3e6 + 2e6 * plan.density), at / 9_000 + 0.1 * seed
         position = (at // BATCH, at, round(at * plan.density), flops, seconds)
         recorded = {quantity: curve(at, seed) for quantity, curve in plan.curves.items()}
-        recorded |= {"ledger/supervised": position[2], "stream/hash": float(plan.stream * 1_000 + at + seed)}
+        recorded |= {"ledger/targets": position[2], "stream/hash": float(plan.stream * 1_000 + at + seed)}
         rows += [metrics_file.Row(*position, quantity, float(value)) for quantity, value in recorded.items()]
     metrics_file.append_rows(run / metrics_file.METRICS, rows)
     record = {"state": state, "step": tokens // BATCH, "tokens": tokens, "budget_tokens": SNAPSHOTS[-1]}
@@ -154,7 +157,7 @@ class GridBuilder:
 
     def finish(self, **plan: Any) -> Path:
         self.directory.mkdir(parents=True, exist_ok=True)
-        durable.write_json(self.directory / "cells.json", self.cells)
+        durable.write_json(self.directory / "plan.json", self.cells)
         durable.write_json(self.directory / "grid.yaml", {"title": "A grid", **plan})  # JSON is YAML
         return self.directory
 

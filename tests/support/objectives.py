@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 from typing import Any, get_type_hints
 
@@ -12,6 +13,8 @@ import torch
 
 import objectives
 from objectives import Batch, Budget, EncoderConfig, Objective, OptimizerConfig, Vocabulary
+from objectives.inference.language_model import ObjectiveLanguageModel
+from objectives.inference.scoring import Scores, score_sentences
 
 VOCABULARY = Vocabulary(size=40, pad=0, unknown=1, cls=2, sep=3, mask=4, specials=(0, 1, 2, 3, 4, 17))
 ENCODER = EncoderConfig(width=16, depth=2, heads=2, max_length=64)
@@ -69,5 +72,10 @@ def make_batch(blocks: int = 8, length: int = 32, seed: int = 0) -> Batch:
 def log_softmax(objective: Objective, inputs: list[int], position: int) -> torch.Tensor:
     """Log-probabilities (V,) at one position, by a forward pass of its own."""
     with torch.no_grad():
-        hidden = objective.encoder(torch.tensor([inputs]), objective.reading)
+        hidden = objective.encoder(torch.tensor([inputs]), objective.feature_attention)
         return objective.encoder.decode(objective.encoder.head(hidden[0, position])).double().log_softmax(-1)
+
+
+def own_scores(objective: Objective, sentences: Sequence[Sequence[int]]) -> list[Scores]:
+    """Scores of sentences by the objective's own method."""
+    return score_sentences(ObjectiveLanguageModel(objective), sentences, objective.sentence_scores[0])

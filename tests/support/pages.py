@@ -12,7 +12,7 @@ from tests.support.grids import Plan, rising
 
 def small(plan: Plan, half: float = 8_000) -> Plan:
     """One yardstick and one loss: a report of it is drawn in a second or two."""
-    curves = {"scrambled/accuracy": rising(0.5, 0.8, half, 0.003), "held_out/nats": rising(8, 4, half)}
+    curves = {"word_swap/accuracy": rising(0.5, 0.8, half, 0.003), "validation/loss": rising(8, 4, half)}
     return replace(plan, curves=curves)
 
 

@@ -49,7 +49,7 @@ def run_config(text: Path, objective: str = "MLM", **overrides: Any) -> dict[str
                 "validation_blocks": 8,
             },
         },
-        "evaluation": {"snapshots": 3, "mask_rates": [0.15, 0.5], "scrambled_pairs": 4},
+        "evaluation": {"snapshots": 3, "mask_rates": [0.15, 0.5], "word_swap_pairs": 4},
     }
     return merged(config, overrides)
 

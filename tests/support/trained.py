@@ -10,7 +10,7 @@ from experiments.records import durable, run_directory
 from experiments.text.tokenizer import Tokenizer
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from objectives import MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
-from objectives.identity import describe
+from objectives.identity import describe_objective
 
 ENGLISH = ["the old cat sees the young bird near the river. ", "a tree likes the house. ", "[MASK] and [SEP] (1)"] * 20
 CHINESE = ["我今天去北京", "今天天气很好。", "他昨天在上海"] * 20
@@ -34,7 +34,7 @@ def make_run(directory: Path, cls: type[Objective], kind: str = "bpe", seed: int
                 parameter *= scale
     (directory / "snapshots").mkdir(parents=True)
     tokenizer.save(directory / "tokenizer.json")
-    durable.write_json(directory / run_directory.CELL, {"name": directory.name})
-    snapshot = {"objective": describe(objective), "state_dict": objective.state_dict()}
+    durable.write_json(directory / run_directory.RUN, {"name": directory.name})
+    snapshot = {"objective": describe_objective(objective), "state_dict": objective.state_dict()}
     DurableCheckpointIO().save_checkpoint(snapshot, directory / "snapshots" / "tokens-000000001000.ckpt")
     return directory

@@ -166,7 +166,7 @@ def test_budgets_may_differ_between_families_but_not_within(builder):
         builder.run(on(CLM, language, corpus=corpus), 0)
         builder.cells[-1]["budget_tokens"] = tokens
     for cell in builder.cells:
-        (builder.directory / cell["directory"] / "cell.json").unlink()
+        (builder.directory / cell["directory"] / "run.json").unlink()
     assert not compose(load(builder.finish()), [], "tokens", True).alerts
     builder.cells[1] |= {"factors": builder.cells[0]["factors"], "corpus": "KingJames"}
     assert any("different budgets" in alert for alert in compose(load(builder.finish()), [], "tokens", True).alerts)

@@ -12,7 +12,7 @@ from analysis.tables.convergence import ratio_cell
 from experiments.records import metrics_file, run_directory
 from tests.support.grids import CLM, MLM, SNAPSHOTS, yardsticks
 
-QUANTITY = "scrambled/accuracy"
+QUANTITY = "word_swap/accuracy"
 
 
 def pair(builder, **changes):

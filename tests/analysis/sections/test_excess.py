@@ -29,11 +29,16 @@ def calibrated(builder, seeds=3, mlm=40.0):
 
 def test_excess_is_a_yardstick_and_its_companions_are_not():
     assert is_yardstick(EXCESS) and lower_is_better(EXCESS) and not is_own_question(EXCESS)
-    others = ("held_out/excess_error", "held_out/floor_nats", "held_out/excess_nats@0.15", "probe/states/ceiling/past")
+    others = (
+        "validation/excess_loss_standard_error",
+        "validation/bayes_loss",
+        "validation/excess_loss@0.15",
+        "probe/states/bayes_accuracy_past",
+    )
     assert not any(map(is_yardstick, others))
-    assert lower_is_better("held_out/excess_nats@0.15")
+    assert lower_is_better("validation/excess_loss@0.15")
     assert (label(EXCESS), title(EXCESS)) == ("excess (nats per target)", "excess over the best possible loss")
-    assert label("held_out/excess_nats@0.15") == "held-out excess (nats per target) at 15 % masked"
+    assert label("validation/excess_loss@0.15") == "held-out excess (nats per target) at 15 % masked"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -93,7 +98,7 @@ def test_band_is_the_geometric_mean_and_leaves_a_gap_at_zero():
     assert (found.low[0], found.high[0]) == pytest.approx((2 * math.exp(-half), 2 * math.exp(half)))
 
 
-@pytest.mark.parametrize("quantity", ["held_out/excess_nats", "held_out/excess_nats@0.3"])
+@pytest.mark.parametrize("quantity", ["validation/excess_loss", "validation/excess_loss@0.3"])
 def test_a_loss_below_the_best_possible_one_is_refused_loudly(builder, capsys, quantity):
     plan = known_rules(MLM, falling(20), 3.4, rising(0.5, 0.78, 2_000), error=0.02)
     impossible = {quantity: lambda t, s: -0.061 if t == 50_000 else 0.3}
@@ -109,7 +114,7 @@ def test_within_three_standard_errors_it_is_noise_but_only_if_the_error_is_known
     plan = known_rules(CLM, lambda t, s: -0.059, 3.4, rising(0.5, 0.78, 2_000), error=0.02)
     builder.run(plan, 0)
     load(builder.finish())
-    unknown = {q: curve for q, curve in plan.curves.items() if q != "held_out/excess_error"}
+    unknown = {q: curve for q, curve in plan.curves.items() if q != "validation/excess_loss_standard_error"}
     builder.run(replace(plan, curves=unknown), 1)
     with pytest.raises(ValueError, match="standard error was not recorded"):
         load(builder.finish())

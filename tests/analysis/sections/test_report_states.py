@@ -87,8 +87,8 @@ def test_one_arm_and_seed_twice_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "why"),
     [
-        ("cells.json", "{", "not valid JSON"),
-        ("cells.json", '[{"name": "x"}]', "lacks 'directory'"),
+        ("plan.json", "{", "not valid JSON"),
+        ("plan.json", '[{"name": "x"}]', "lacks 'directory'"),
         ("grid.yaml", "a: [", "not valid YAML"),
     ],
 )
@@ -101,17 +101,17 @@ def test_damaged_records_are_one_clear_line(builder, capsys, file, text, why):
 
 
 def test_values_that_are_not_finite_are_left_out_and_said(builder):
-    curves = {"scrambled/accuracy": lambda t, s: float("nan") if t > 20_000 else 0.6}
+    curves = {"word_swap/accuracy": lambda t, s: float("nan") if t > 20_000 else 0.6}
     builder.run(replace(CLM, curves=curves), 0)
-    builder.run(replace(MLM, curves={"scrambled/accuracy": lambda t, s: float("inf")}), 0)
+    builder.run(replace(MLM, curves={"word_swap/accuracy": lambda t, s: float("inf")}), 0)
     text = Page(write_report(builder.finish()).read_text()).text
-    assert "values that are not finite left out of scrambled/accuracy" in text
-    assert "missing (the last scrambled/accuracy of mlm-s0 is not finite)" in text
+    assert "values that are not finite left out of word_swap/accuracy" in text
+    assert "missing (the last word_swap/accuracy of mlm-s0 is not finite)" in text
 
 
 def test_a_last_value_that_is_not_finite_is_no_final_score(builder):
-    builder.run(replace(CLM, curves={"scrambled/accuracy": lambda t, s: float("nan") if t > 20_000 else 0.6}), 0)
-    assert str(load(builder.finish()).cells[0].final("scrambled/accuracy")).startswith("missing (")
+    builder.run(replace(CLM, curves={"word_swap/accuracy": lambda t, s: float("nan") if t > 20_000 else 0.6}), 0)
+    assert str(load(builder.finish()).cells[0].final("word_swap/accuracy")).startswith("missing (")
 
 
 def test_report_replaces_its_own_parts_only_and_only_when_whole(builder, monkeypatch):

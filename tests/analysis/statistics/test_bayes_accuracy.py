@@ -26,7 +26,7 @@ def rules(two_languages):
 def test_ceilings_are_of_accuracies_that_have_all_three(rules, builder):
     assert ceilings(rules) == [Ceilings(STATES, **CEILINGS)]
     plan = known_rules(CLM, falling(20), 3.4, rising(0.5, 0.78, 2_000))
-    some = {q: curve for q, curve in plan.curves.items() if q != "probe/states/ceiling/past"}
+    some = {q: curve for q, curve in plan.curves.items() if q != "probe/states/bayes_accuracy_past"}
     builder.run(replace(plan, curves=some), 0)
     assert ceilings(load(builder.finish())) == []
 
@@ -55,7 +55,7 @@ def test_table_has_floor_excess_and_probe_beside_its_ceilings(rules):
     first, second = ([*row] for row in table.rows)
     assert [row[3] for row in (first, second)] == pytest.approx([3.4, 2.9])
     for arm, row in ((clm, first), (mlm, second)):
-        assert row[2] == t_interval(arm.finals("held_out/nats").values())
+        assert row[2] == t_interval(arm.finals("validation/loss").values())
         assert row[4] == t_interval(arm.finals(EXCESS).values())
         assert row[5] == t_interval(arm.finals(STATES).values())
         assert row[6:9] == pytest.approx([0.57, 0.80, 0.91])

@@ -13,7 +13,7 @@ from analysis.tables.table import Column, Table, show, si
 from tests.support.grids import CLM, MLM, yardsticks
 
 RATE, MIXES = FACTORS
-QUANTITY = "scrambled/accuracy"
+QUANTITY = "word_swap/accuracy"
 
 
 @pytest.mark.parametrize("blank", [None, ""])

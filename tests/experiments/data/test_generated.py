@@ -12,7 +12,7 @@ from experiments.evaluation.excess_loss import Excess
 from experiments.languages.hidden_markov import HiddenMarkov
 from experiments.records import durable, metrics_file, run_directory
 from experiments.training.command_line import ObjectiveCLI
-from objectives import CLM, IGNORE, MLM, Answers, Corruption, Key, evaluation_key
+from objectives import CLM, IGNORE, MLM, Corruption, Key, Predictions, evaluation_key
 from tests.support.objectives import build
 from tests.support.tiny import fit_arguments, run_config
 
@@ -65,7 +65,7 @@ def test_excess_by_hand():
     asked = torch.tensor([[True, True, False], [False, True, False]])
     floor = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
     nats = torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)
-    excess.update(Answers(asked, nats, torch.zeros(3, dtype=torch.bool), torch.zeros(3, dtype=torch.bool)), floor)
+    excess.update(Predictions(asked, nats, torch.zeros(3, dtype=torch.bool), torch.zeros(3, dtype=torch.bool)), floor)
     mean = 1.2 / 3
     error = ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2) ** 0.5 / 3
     assert excess.compute() == pytest.approx({"floor_nats": 2.0, "excess_nats": mean, "excess_error": error})
@@ -77,14 +77,14 @@ def test_a_loss_far_below_the_floor_is_an_error():
     floor = torch.full((50, 4), 2.0, dtype=torch.float64)
     nats = 1.9 + 0.01 * torch.rand(200, dtype=torch.float64)
     flags = torch.zeros(200, dtype=torch.bool)
-    excess.update(Answers(asked, nats, flags, flags), floor)
+    excess.update(Predictions(asked, nats, flags, flags), floor)
     with pytest.raises(ArithmeticError, match="below the best possible one"):
         excess.compute()
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
 def test_the_best_possible_model_has_no_excess(cls):
-    """Answers that are the floor itself, for the very views that a run is asked."""
+    """Predictions that are the floor itself, for the very views that a run is asked."""
     data, excess = make_data(), Excess()
     objective = build(cls, vocabulary=data.vocabulary)
     for batch in data.val_dataloader():
@@ -93,28 +93,30 @@ def test_the_best_possible_model_has_no_excess(cls):
             asked = view.targets_BT != IGNORE
             assert (floor[~asked] == 0).all()
             flags = torch.zeros(int(asked.sum()), dtype=torch.bool)
-            excess.update(Answers(asked, floor[asked], flags, flags), floor)
+            excess.update(Predictions(asked, floor[asked], flags, flags), floor)
     assert excess.compute()["excess_nats"] == 0
 
 
 def test_an_untrained_model_is_above_the_floor_and_below_the_ceilings():
     data = make_data()
-    evaluate = Evaluation(data, EvaluationConfig(scrambled_pairs=3, mask_rates=(0.15,)))
+    evaluate = Evaluation(data, EvaluationConfig(word_swap_pairs=3, mask_rates=(0.15,)))
     for cls in (CLM, MLM):
         values = evaluate(build(cls, vocabulary=data.vocabulary))
-        assert values["held_out/excess_nats"] > 5 * values["held_out/excess_error"] > 0
-        assert values["held_out/nats"] == pytest.approx(values["held_out/floor_nats"] + values["held_out/excess_nats"])
-        token, past, both = (values[f"probe/states/ceiling/{view}"] for view in ("token", "past", "both"))
-        assert values["probe/states/majority"] < token < past < both < 1
-        assert 0 <= values["scrambled/accuracy"] <= 1
-        assert ("held_out/excess_nats@0.15" in values) == (cls is MLM)
+        assert values["validation/excess_loss"] > 5 * values["validation/excess_loss_standard_error"] > 0
+        assert values["validation/loss"] == pytest.approx(
+            values["validation/bayes_loss"] + values["validation/excess_loss"]
+        )
+        token, past, both = (values[f"probe/states/bayes_accuracy_{view}"] for view in ("token", "past", "both"))
+        assert values["probe/states/majority_accuracy"] < token < past < both < 1
+        assert 0 <= values["word_swap/accuracy"] <= 1
+        assert ("validation/excess_loss@0.15" in values) == (cls is MLM)
 
 
 def test_a_fixed_count_of_selections_has_no_floor():
     data = make_data()
     objective = build(MLM, vocabulary=data.vocabulary, corruption=Corruption(selection="exact"))
     with pytest.raises(ValueError, match="bernoulli"):
-        Evaluation(data, EvaluationConfig(scrambled_pairs=0))(objective)
+        Evaluation(data, EvaluationConfig(word_swap_pairs=0))(objective)
 
 
 def test_a_question_of_another_kind_has_no_floor():
@@ -128,11 +130,11 @@ def test_a_question_of_another_kind_has_no_floor():
 
 def test_blocks_too_long_for_the_pairs_are_refused():
     with pytest.raises(ValueError, match="longest_sentence"):
-        make_data().scrambled_pairs(3, longest=10)
+        make_data().word_swap_pairs(3, longest=10)
 
 
 def test_scrambled_blocks_differ_in_two_neighbours():
-    for real, scrambled in make_data().scrambled_pairs(10, longest=14):
+    for real, scrambled in make_data().word_swap_pairs(10, longest=14):
         places = [place for place in range(14) if real[place] != scrambled[place]]
         assert len(places) == 2 and places[1] == places[0] + 1
         assert sorted(real) == sorted(scrambled)
@@ -150,11 +152,11 @@ def test_a_trained_model_comes_near_its_floor(objective, within, tmp_path):
         "class_path": "experiments.data.GeneratedData",
         "init_args": {"rules": {"states": 4, "symbols": 8, "length": 14, "seed": 2}, "batch_size": 64},
     }
-    config["evaluation"] = {"snapshots": 3, "scrambled_pairs": 0, "mask_rates": [0.15]}
+    config["evaluation"] = {"snapshots": 3, "word_swap_pairs": 0, "mask_rates": [0.15]}
     config |= {"record_every_steps": 100, "checkpoint_every_steps": 1000}
     ObjectiveCLI(fit_arguments(config, tmp_path))
     (run,) = (tmp_path / "runs").iterdir()
-    excess = [row.value for row in metrics_file.read_metrics(run) if row.quantity == "held_out/excess_nats"]
+    excess = [row.value for row in metrics_file.read_metrics(run) if row.quantity == "validation/excess_loss"]
     assert excess == sorted(excess, reverse=True)
     assert 0 < excess[-1] < within
-    assert durable.read_json(run / run_directory.CELL)["corpus"] == "HiddenMarkov"
+    assert durable.read_json(run / run_directory.RUN)["corpus"] == "HiddenMarkov"

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.corpora import Example, LocalText, Probe
+from experiments.corpora import Example, LabelledTask, LocalText
 from experiments.data import TextData
-from experiments.data.encoded import EncodedProbe, EncodedText, encode_probe
+from experiments.data.encoded import EncodedTask, EncodedText, encode_task
 from experiments.evaluation.evaluation import Evaluation, EvaluationConfig
 from experiments.evaluation.linear_probe import linear_probe
-from experiments.evaluation.word_swap import prefer_real, scrambled_pairs, swapped
+from experiments.evaluation.word_swap import prefer_original, swapped, word_swap_pairs
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 from experiments.training.callbacks import snapshot_steps
 from objectives import CLM, MLM, Corruption
@@ -43,25 +43,25 @@ def test_nothing_to_swap(sentence):
 def test_pairs_are_bounded_distinct_and_the_same_each_time():
     tokenizer = Tokenizer.train("character", 100, ["abcdefghij "])
     sentences = [f"{a} {b} {c}" for a in "abcde" for b in "abcde" for c in "fghij"] + ["a b f", "ab " * 40]
-    pairs = scrambled_pairs(sentences, None, tokenizer, 20, longest=10)
+    pairs = word_swap_pairs(sentences, None, tokenizer, 20, longest=10)
     assert len(pairs) == 20
     assert all(real != scrambled and len(real) <= 10 for real, scrambled in pairs)
     assert len({tuple(real) for real, _ in pairs}) == 20
-    assert pairs == scrambled_pairs(sorted(sentences, reverse=True), None, tokenizer, 20, longest=10)
-    everything = scrambled_pairs(sentences, None, tokenizer, 1000, longest=10)
+    assert pairs == word_swap_pairs(sorted(sentences, reverse=True), None, tokenizer, 20, longest=10)
+    everything = word_swap_pairs(sentences, None, tokenizer, 1000, longest=10)
     assert all(len(real) <= 10 for real, _ in everything) and len(everything) < 1000
 
 
 def test_ties_count_half():
     scores = iter([[-1.0], [-2.0], [-3.0], [-1.0, -1.0], [-2.0], [-2.0]])
     objective = SimpleNamespace(score=lambda sentences: [next(scores) for _ in sentences])
-    result = prefer_real(objective, [([1], [2])] * 3)
+    result = prefer_original(objective, [([1], [2])] * 3)
     assert result == {"accuracy": 1.5 / 3, "ties": 1 / 3}
 
 
 def test_a_diverged_model_prefers_nothing():
     objective = SimpleNamespace(score=lambda sentences: [[float("nan")] for _ in sentences])
-    assert all(math.isnan(value) for value in prefer_real(objective, [([1], [2])]).values())
+    assert all(math.isnan(value) for value in prefer_original(objective, [([1], [2])]).values())
 
 
 def test_a_probe_finds_what_the_features_show():
@@ -74,10 +74,10 @@ def test_a_probe_finds_what_the_features_show():
     honest = [EncodedText(text, "ab"[text[0] - 5]) for text in texts]
     random = [EncodedText(text, "ab"[label]) for text, label in zip(texts, draw.integers(0, 2, 300), strict=True)]
     objective = build(MLM)
-    result = linear_probe(objective, EncodedProbe("t", "sequence", honest[:200], honest[200:]))
+    result = linear_probe(objective, EncodedTask("t", "sequence", honest[:200], honest[200:]))
     assert result["accuracy"] == result["f1"] == 1.0
     assert 0.4 < result["majority"] < 0.65
-    chance = linear_probe(objective, EncodedProbe("t", "sequence", random[:200], random[200:]))
+    chance = linear_probe(objective, EncodedTask("t", "sequence", random[:200], random[200:]))
     assert 0.3 < chance["accuracy"] < 0.7
 
 
@@ -86,7 +86,7 @@ def test_a_token_probe_has_one_row_per_token():
     draw = np.random.default_rng(1)
     texts = [draw.integers(5, 10, draw.integers(1, 9)).tolist() for _ in range(200)]
     labelled = [EncodedText(text, tuple(str(token) for token in text)) for text in texts]
-    result = linear_probe(build(MLM), EncodedProbe("t", "token", labelled[:150], labelled[150:]))
+    result = linear_probe(build(MLM), EncodedTask("t", "token", labelled[:150], labelled[150:]))
     assert result["accuracy"] > 0.99
 
 
@@ -94,7 +94,7 @@ def test_causal_features_of_a_token_do_not_know_the_next():
     draw = np.random.default_rng(2)
     texts = [draw.integers(5, 9, 6).tolist() for _ in range(300)]
     following = [EncodedText(text, (*(str(token) for token in text[1:]), "end")) for text in texts]
-    probe = EncodedProbe("next", "token", following[:200], following[200:])
+    probe = EncodedTask("next", "token", following[:200], following[200:])
     assert linear_probe(build(CLM), probe)["accuracy"] < 0.6
     assert linear_probe(build(MLM), probe)["accuracy"] > linear_probe(build(CLM), probe)["accuracy"]
 
@@ -103,12 +103,12 @@ def test_probe_labels_follow_the_tokens():
     tokenizer = Tokenizer.train("bpe", 400, ["the cat sat on the mat " * 50])
     text = "the cat sat"
     labels = tuple("A" * 4 + "B" * 7)
-    encoded = encode_probe(Probe("p", "token", [Example(text, labels)], [Example(text, labels)]), tokenizer, 100)
+    encoded = encode_task(LabelledTask("p", "token", [Example(text, labels)], [Example(text, labels)]), tokenizer, 100)
     (example,) = encoded.train
     assert len(example.label) == len(example.ids)
-    ids, offsets, _ = tokenizer.spelling.spell(text)
+    ids, offsets, _ = tokenizer.codec.encode(text)
     assert example.ids == ids and example.label == tuple(labels[start] for start, _ in offsets)
-    cut = encode_probe(Probe("p", "sequence", [Example(text, "x")], []), tokenizer, 2)
+    cut = encode_task(LabelledTask("p", "sequence", [Example(text, "x")], []), tokenizer, 2)
     assert len(cut.train[0].ids) == 2
 
 
@@ -124,33 +124,33 @@ def objective_for(data, cls, **changes):
 
 
 def test_evaluation_asks_every_run_the_same_and_draws_nothing(data):
-    evaluate = Evaluation(data, EvaluationConfig(mask_rates=(0.15, 0.3), scrambled_pairs=5))
+    evaluate = Evaluation(data, EvaluationConfig(mask_rates=(0.15, 0.3), word_swap_pairs=5))
     model = objective_for(data, MLM)
     state = torch.get_rng_state()
     first = evaluate(model)
     assert torch.equal(torch.get_rng_state(), state)
     assert evaluate(model) == first
-    assert first["held_out/nats"] == pytest.approx(first["held_out/nats@0.15"], rel=1e-6)
+    assert first["validation/loss"] == pytest.approx(first["validation/loss@0.15"], rel=1e-6)
     model.seed = 99  # another run's seed does not change the question
     assert evaluate(model) == first
-    assert {"held_out/nats@0.15", "held_out/nats@0.3", "scrambled/accuracy"} <= first.keys()
+    assert {"validation/loss@0.15", "validation/loss@0.3", "word_swap/accuracy"} <= first.keys()
 
 
 def test_common_rates_do_not_depend_on_the_runs_own_corruption(data):
-    evaluate = Evaluation(data, EvaluationConfig(scrambled_pairs=0))
+    evaluate = Evaluation(data, EvaluationConfig(word_swap_pairs=0))
     own = {rate: evaluate(objective_for(data, MLM, corruption=Corruption(rate, 1, 0, 0))) for rate in (0.2, 0.6)}
-    assert own[0.2]["held_out/nats@0.3"] == own[0.6]["held_out/nats@0.3"]
-    assert own[0.2]["held_out/nats"] != own[0.6]["held_out/nats"]
-    assert own[0.2]["held_out/density"] < own[0.6]["held_out/density"]
+    assert own[0.2]["validation/loss@0.3"] == own[0.6]["validation/loss@0.3"]
+    assert own[0.2]["validation/loss"] != own[0.6]["validation/loss"]
+    assert own[0.2]["validation/density"] < own[0.6]["validation/density"]
 
 
 def test_causal_runs_have_no_mask_rates(data):
-    values = Evaluation(data, EvaluationConfig(scrambled_pairs=0))(objective_for(data, CLM))
+    values = Evaluation(data, EvaluationConfig(word_swap_pairs=0))(objective_for(data, CLM))
     assert not any("@" in name for name in values)
-    assert values["held_out/density"] > 0.8
+    assert values["validation/density"] > 0.8
 
 
-@pytest.mark.parametrize("change", [{"mask_rates": (1.5,)}, {"snapshots": 0}, {"scrambled_pairs": -1}])
+@pytest.mark.parametrize("change", [{"mask_rates": (1.5,)}, {"snapshots": 0}, {"word_swap_pairs": -1}])
 def test_bad_evaluations_are_refused(change):
     with pytest.raises(ValueError):
         EvaluationConfig(**change)

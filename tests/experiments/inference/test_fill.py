@@ -25,7 +25,7 @@ def answers(capsys):
 
 def scored(run, text):
     model = open_model(str(run))
-    (values,) = score(model, [model.spelling.spell(text).ids], method_of(model))
+    (values,) = score(model, [model.codec.encode(text).ids], method_of(model))
     return math.fsum(values)
 
 
@@ -61,13 +61,17 @@ def test_a_masked_model_shows_its_distribution(runs, capsys):
     fill(runs["MLM Chinese"], "我今天[MASK]北京", "--top", 1000)
     rows = [row for row in answers(capsys) if row["blank"] == "1"]
     model = open_model(str(runs["MLM Chinese"]))
-    left, right = model.spelling.spell("我今天").ids, model.spelling.spell("北京").ids
-    row = torch.tensor([[*model.reader.before, *left, model.reader.mask, *right, *model.reader.after]])
+    left, right = model.codec.encode("我今天").ids, model.codec.encode("北京").ids
+    row = torch.tensor(
+        [[*model.language_model.bos, *left, model.language_model.mask, *right, *model.language_model.eos]]
+    )
     with torch.no_grad():
-        shares = model.reader.logits(row, row == model.reader.mask)[0].double().softmax(-1)
-    regular = [token for token in range(model.reader.vocabulary_size) if token not in model.reader.specials]
+        shares = model.language_model.logits(row, row == model.language_model.mask)[0].double().softmax(-1)
+    regular = [
+        token for token in range(model.language_model.vocabulary_size) if token not in model.language_model.specials
+    ]
     assert {row["fills"][0]: pytest.approx(row["probability"], abs=1e-6) for row in rows} == {
-        model.spelling.name(token): shares[token].item() for token in regular
+        model.codec.name(token): shares[token].item() for token in regular
     }
 
 
@@ -107,7 +111,7 @@ def test_candidates_are_scored_whole(arm, runs, capsys):
     model, nats = open_model(str(runs[arm])), {}
     for candidate in candidates:
         whole = text.replace("[MASK]", candidate)
-        one = model.spelling.spell(whole)
+        one = model.codec.encode(whole)
         if arm == "CLM":
             nats[candidate] = scored(runs[arm], whole)
             continue
@@ -117,13 +121,13 @@ def test_candidates_are_scored_whole(arm, runs, capsys):
         total = 0.0  # by hand: hide the whole candidate, then show it piece by piece
         places = [place for place, there in enumerate(inside) if there]
         for number, place in enumerate(places):
-            row = torch.tensor([[*model.reader.before, *one.ids, *model.reader.after]])
-            hidden = [one + len(model.reader.before) for one in places[number:]]
-            row[0, hidden] = model.reader.mask
+            row = torch.tensor([[*model.language_model.bos, *one.ids, *model.language_model.eos]])
+            hidden = [one + len(model.language_model.bos) for one in places[number:]]
+            row[0, hidden] = model.language_model.mask
             asked = torch.zeros_like(row, dtype=torch.bool)
             asked[0, hidden[0]] = True
             with torch.no_grad():
-                total += model.reader.logits(row, asked)[0].double().log_softmax(-1)[one.ids[place]].item()
+                total += model.language_model.logits(row, asked)[0].double().log_softmax(-1)[one.ids[place]].item()
         nats[candidate] = total
     shares = torch.tensor([nats[row["fills"][0]] for row in rows], dtype=torch.float64).softmax(0)
     assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
@@ -140,23 +144,23 @@ def test_candidates_for_several_blanks_are_combined(runs, capsys):
 
 def test_a_blank_takes_the_space_in_front_of_it(runs, capsys):
     model = open_model(str(runs["MLM"]))
-    assert model.spelling.spaces_lead
+    assert model.codec.spaces_lead
     text = Text.of("the [MASK] sees", model)
-    assert text.template == (*model.spelling.spell("the").ids, None, *model.spelling.spell(" sees").ids)
+    assert text.template == (*model.codec.encode("the").ids, None, *model.codec.encode(" sees").ids)
     assert text.filled({0: " cat"}) == "the cat sees" and text.filled({}) == "the [MASK] sees"
-    assert not open_model(str(runs["MLM Chinese"])).spelling.spaces_lead
-    pieces = open_model(str(runs["MLM wordpiece"])).spelling
+    assert not open_model(str(runs["MLM Chinese"])).codec.spaces_lead
+    pieces = open_model(str(runs["MLM wordpiece"])).codec
     assert pieces.spaces_lead
-    assert {pieces.behind(token) for token in pieces.spell("cat ther").ids} == {" cat", " the", "r"}
+    assert {pieces.text_of(token) for token in pieces.encode("cat ther").ids} == {" cat", " the", "r"}
 
 
 @pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM wordpiece"])
 def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
     """A token without a space in front is glued to the word before it, as the model saw it."""
     model = open_model(str(runs[arm]))
-    spelling = model.spelling
-    whole = [token for token in range(model.reader.vocabulary_size) if "�" not in spelling.read([token])]
-    tokens = {spelling.behind(token): token for token in whole}
+    codec = model.codec
+    whole = [token for token in range(model.language_model.vocabulary_size) if "�" not in codec.decode([token])]
+    tokens = {codec.text_of(token): token for token in whole}
     for text in ("the [MASK] sees the bird", "[MASK] old cat", "the old[MASK]"):
         assert fill(runs[arm], text, "--top", 60) == 0
         template, glued = Text.of(text, model), 0
@@ -164,7 +168,7 @@ def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
             if row["fills"][0] not in tokens:  # a part of a character
                 continue
             ids = template.with_ids([tokens[row["fills"][0]]])
-            assert row["text"].strip() == spelling.read(ids).strip().removeprefix("##")
+            assert row["text"].strip() == codec.decode(ids).strip().removeprefix("##")
             (values,) = score(model, [ids], method_of(model))
             assert row["sentence_nats"] == pytest.approx(math.fsum(values), abs=1e-4)
             glued += " " not in row["fills"][0]
@@ -250,8 +254,8 @@ def test_a_tokenizer_that_opens_every_text_with_a_space_is_refused(tmp_path, cap
 def test_word_l2r_is_what_scores_candidates(runs):
     """A candidate's own tokens are one word to the score; the rest of the sentence stays visible."""
     model = open_model(str(runs["MLM Chinese"]))
-    ids = model.spelling.spell("我今天").ids
-    (values,) = pseudo_log_likelihood(model.reader, [ids], [[0, -1, -1]])
-    (plain,) = pseudo_log_likelihood(model.reader, [ids])
+    ids = model.codec.encode("我今天").ids
+    (values,) = pseudo_log_likelihood(model.language_model, [ids], [[0, -1, -1]])
+    (plain,) = pseudo_log_likelihood(model.language_model, [ids])
     assert values[0] == pytest.approx(plain[0], abs=1e-5) and values[2] == pytest.approx(plain[2], abs=1e-5)
     assert values[1] != pytest.approx(plain[1], abs=1e-3)

@@ -116,14 +116,14 @@ def test_an_exported_folder_opens_as_a_stock_model(arm, runs, tmp_path, capsys):
     assert capsys.readouterr().out == f"{target}\n"
     assert {path.name for path in target.parent.iterdir()} == {"model"}
     _, objective, tokenizer = open_trained(str(runs[arm]))
-    auto = AutoModelForMaskedLM if objective.reading == "bidirectional" else AutoModelForCausalLM
+    auto = AutoModelForMaskedLM if objective.feature_attention == "bidirectional" else AutoModelForCausalLM
     model, theirs = auto.from_pretrained(target), AutoTokenizer.from_pretrained(target)
     tokens = torch.randint(0, tokenizer.size, (2, 40), generator=torch.Generator().manual_seed(0))
     back = to_encoder(model)
     with torch.no_grad():
         logits = model(input_ids=tokens).logits
         for encoder in (objective.encoder, back):
-            ours = encoder.decode(encoder.head(encoder(tokens, objective.reading)))
+            ours = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
             torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
     texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
     assert theirs(texts)["input_ids"] == [tokenizer.wrap(ids) for ids in tokenizer.encode_batch(texts)]
@@ -131,7 +131,7 @@ def test_an_exported_folder_opens_as_a_stock_model(arm, runs, tmp_path, capsys):
     for role, name in (("cls", "cls"), ("sep", "sep"), ("mask", "mask"), ("pad", "pad"), ("unknown", "unk")):
         assert getattr(theirs, f"{name}_token_id") == tokenizer.roles[role]
     ids = tokenizer.encode_batch(["the old cat"])[0]
-    assert theirs.decode(ids) == tokenizer.spelling.read(ids)
+    assert theirs.decode(ids) == tokenizer.codec.decode(ids)
 
 
 def test_nothing_is_overwritten_and_nothing_left_behind(runs, tmp_path, capsys, monkeypatch):

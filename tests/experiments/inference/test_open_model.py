@@ -12,8 +12,9 @@ from experiments.inference.open_huggingface import is_causal
 from experiments.inference.open_model import open_model
 from experiments.records import durable, run_directory
 from experiments.text.tokenizer import Tokenizer
-from objectives import CLM, MLM, load
+from objectives import CLM, MLM, load_objective
 from objectives.inference.scoring import total
+from tests.support.objectives import own_scores
 from tests.support.pretrained import CAUSAL, MASKED, build
 from tests.support.tiny import fit_arguments, run_config, write_text
 from tests.support.trained import make_run
@@ -28,11 +29,11 @@ def test_a_run_means_its_last_snapshot(cls, tmp_path, capsys):
     by_run, by_file = open_model(str(run)), open_model(str(snapshot))
     assert by_run.path == by_file.path == snapshot
     assert capsys.readouterr().err == f"using {snapshot}\n"
-    ids = by_run.spelling.spell("the old cat").ids
-    objective = load(snapshot)
-    assert by_run.reader.module.state_dict().keys() == objective.state_dict().keys()
-    assert by_file.reader.causal == (cls is CLM)
-    assert objective.score([ids]) == by_run.reader.module.score([ids])
+    ids = by_run.codec.encode("the old cat").ids
+    objective = load_objective(snapshot)
+    assert by_run.language_model.module.state_dict().keys() == objective.state_dict().keys()
+    assert by_file.language_model.causal == (cls is CLM)
+    assert own_scores(objective, [ids]) == own_scores(by_run.language_model.module, [ids])
 
 
 def test_a_snapshot_of_a_training_is_a_model(tmp_path):
@@ -40,7 +41,7 @@ def test_a_snapshot_of_a_training_is_a_model(tmp_path):
     assert main(fit_arguments(config, tmp_path / "results")) == 0
     (run,) = (tmp_path / "results" / "runs").iterdir()
     model = open_model(str(run))
-    assert model.spelling.spell("the old cat").ids
+    assert model.codec.encode("the old cat").ids
 
 
 def test_what_is_no_model_is_refused(tmp_path):
@@ -75,7 +76,7 @@ def test_a_checkpoint_can_have_objectives_made_only(name, tmp_path):
     path = tmp_path / "evil.ckpt"
     torch.save({"objective": {"class_path": name, "arguments": {"command": f"touch {tmp_path}/made"}}}, path)
     with pytest.raises(ValueError, match=f"{name} is no objective"):
-        load(path)
+        load_objective(path)
     assert not (tmp_path / "made").exists()
 
 
@@ -85,15 +86,15 @@ def test_a_hugging_face_folder_is_a_model(kind, tmp_path, capsys):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     opened = open_model(str(tmp_path))
-    assert opened.reader.causal == (kind in CAUSAL)
+    assert opened.language_model.causal == (kind in CAUSAL)
     assert "[MASK]" in opened.mask_names
     assert kind not in MASKED or tokenizer.mask_token in opened.mask_names
-    ids = opened.spelling.spell("the old cat").ids
+    ids = opened.codec.encode("the old cat").ids
     assert ids == tokenizer("the old cat", add_special_tokens=False)["input_ids"]
     with torch.no_grad():
-        row = torch.tensor([[*opened.reader.before, *ids, *opened.reader.after]])
+        row = torch.tensor([[*opened.language_model.bos, *ids, *opened.language_model.eos]])
         everything = torch.ones_like(row, dtype=torch.bool)
-        torch.testing.assert_close(opened.reader.logits(row, everything), model(input_ids=row).logits[0])
+        torch.testing.assert_close(opened.language_model.logits(row, everything), model(input_ids=row).logits[0])
 
 
 def test_a_folder_without_the_head_of_a_language_model_is_refused(tmp_path):
@@ -119,7 +120,7 @@ def test_a_tokenizer_that_cuts_texts_does_not_cut_them_here(tmp_path):
     tokenizer.backend_tokenizer.enable_truncation(3)
     tokenizer.backend_tokenizer.enable_padding(length=50)
     tokenizer.backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
-    ids = open_model(str(tmp_path)).spelling.spell("the old cat sees the young bird").ids
+    ids = open_model(str(tmp_path)).codec.encode("the old cat sees the young bird").ids
     assert 3 < len(ids) < 50
 
 
@@ -213,7 +214,7 @@ def test_a_causal_model_that_sees_ahead_is_refused(tmp_path):
         transformers.BertLMHeadModel(config).save_pretrained(tmp_path)
         tokenizer.save_pretrained(tmp_path)
         if decoder:
-            assert open_model(str(tmp_path)).reader.causal
+            assert open_model(str(tmp_path)).language_model.causal
             continue
         with pytest.raises(ValueError, match="sees what comes next"):
             open_model(str(tmp_path))
@@ -222,7 +223,7 @@ def test_a_causal_model_that_sees_ahead_is_refused(tmp_path):
 def test_tokens_that_a_model_has_never_seen(stock, capsys):
     folder = stock("bert", lambda model, tokenizer: tokenizer.add_tokens(["zebra"]))
     model = open_model(str(folder))
-    assert model.spelling.unknown(model.spelling.spell("the zebra").ids) == 1
+    assert model.codec.unknown(model.codec.encode("the zebra").ids) == 1
     folder = stock("gpt2", lambda model, tokenizer: tokenizer.add_special_tokens({"bos_token": "<begin>"}))
     with pytest.raises(ValueError, match="they do not belong together"):
         open_model(str(folder))
@@ -246,7 +247,7 @@ def test_a_bert_with_both_heads_is_a_masked_model(tmp_path):
     )
     transformers.BertForPreTraining(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    assert not open_model(str(tmp_path)).reader.causal
+    assert not open_model(str(tmp_path)).language_model.causal
 
 
 def test_scores_do_not_change_by_an_export(tmp_path):
@@ -255,7 +256,7 @@ def test_scores_do_not_change_by_an_export(tmp_path):
         assert main(["export", str(run), str(tmp_path / f"{cls.__name__}-hf")]) == 0
         ours, theirs = open_model(str(run)), open_model(str(tmp_path / f"{cls.__name__}-hf"))
         text = "the old [MASK] cat"
-        assert ours.spelling.spell(text) == theirs.spelling.spell(text)
-        scores = [score(model, [model.spelling.spell(text).ids], method_of(model)) for model in (ours, theirs)]
+        assert ours.codec.encode(text) == theirs.codec.encode(text)
+        scores = [score(model, [model.codec.encode(text).ids], method_of(model)) for model in (ours, theirs)]
         assert scores[0][0] == pytest.approx(scores[1][0], abs=1e-4)
         assert total(scores[0][0]) < -1

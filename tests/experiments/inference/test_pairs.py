@@ -12,6 +12,7 @@ from experiments.evaluation.minimal_pairs import accuracy, outcome, paired_diffe
 from experiments.inference.open_model import open_model
 from experiments.inference.pairs import _names
 from objectives import CLM, MLM
+from tests.support.objectives import own_scores
 from tests.support.trained import make_run
 
 PAIRS = [
@@ -47,8 +48,8 @@ def table(capsys):
 
 
 def outcomes(run):
-    objective, spelling = open_model(str(run)).reader.module, open_model(str(run)).spelling
-    sums = [[math.fsum(objective.score([spelling.spell(text).ids])[0]) for text in pair[:2]] for pair in PAIRS]
+    objective, codec = open_model(str(run)).language_model.module, open_model(str(run)).codec
+    sums = [[math.fsum(own_scores(objective, [codec.encode(text).ids])[0]) for text in pair[:2]] for pair in PAIRS]
     return [0.5 if good == bad else float(good > bad) for good, bad in sums]
 
 
@@ -106,8 +107,8 @@ def test_an_identical_pair_is_a_tie_for_every_model(runs, tmp_path, capsys):
 def test_pairs_of_equal_length_apart(runs, file, capsys):
     assert pairs(runs[1], file, "--format", "jsonl") == 0
     rows, name = table(capsys), runs[1].name
-    spelling = open_model(str(runs[1])).spelling
-    same = [len(spelling.spell(good).ids) == len(spelling.spell(bad).ids) for good, bad, *_ in PAIRS]
+    codec = open_model(str(runs[1])).codec
+    same = [len(codec.encode(good).ids) == len(codec.encode(bad).ids) for good, bad, *_ in PAIRS]
     assert 0 < sum(same) < 5
     share = rows["share", name, "equally many tokens"]
     assert (share["value"], share["pairs"], share["ties"]) == (sum(same) / 5, 5, 1)

@@ -15,6 +15,7 @@ from experiments.inference.open_model import open_model
 from experiments.text.codec import words_of
 from objectives import MLM
 from objectives.inference.scoring import pseudo_log_likelihood
+from tests.support.objectives import own_scores
 from tests.support.trained import make_run
 
 ROOT = Path(__file__).parents[3]
@@ -52,8 +53,8 @@ def test_lines_are_scored_in_order(arm, runs, file, capsys):
     model = open_model(str(runs[arm]))
     name = "perplexity" if arm == "CLM" else "pseudo_perplexity"
     for row, text in zip(rows, LINES, strict=True):
-        ids = model.spelling.spell(text).ids
-        (values,) = model.reader.module.score([ids])
+        ids = model.codec.encode(text).ids
+        (values,) = own_scores(model.language_model.module, [ids])
         assert row["sum"] == pytest.approx(math.fsum(values), abs=1e-4)
         assert row["tokens"] == len(ids)
         assert row["words"] == len(text.split()) or "猫" in text
@@ -88,8 +89,8 @@ def test_names_of_special_tokens_in_a_text_are_text(runs, file, capsys):
     for run in runs.values():
         model = open_model(str(run))
         for text in ("[MASK]", "[SEP]", "[CLS][PAD]", "a [MASK] b"):
-            forged = set(model.reader.specials) - {model.spelling._unknown}
-            assert not forged & set(model.spelling.spell(text).ids)
+            forged = set(model.language_model.specials) - {model.codec._unknown}
+            assert not forged & set(model.codec.encode(text).ids)
     score(runs["MLM"], file, "--format", "jsonl", "--per-token")
     names = [name for name, _ in records(capsys)[5]["per_token"]]
     assert "".join(names).replace("Ġ", " ") == "[MASK] [SEP]" and len(names) > 2
@@ -110,10 +111,10 @@ def test_word_l2r_goes_by_the_words_of_the_tokenizer(runs, file, capsys):
     score(run, file, "--format", "jsonl", "--method", "pll_word_l2r")
     sums = [row["sum"] for row in records(capsys)]
     model = open_model(str(run))
-    spelled = [model.spelling.spell(text) for text in LINES]
-    expected = pseudo_log_likelihood(model.reader, [one.ids for one in spelled], [one.words for one in spelled])
+    encoded = [model.codec.encode(text) for text in LINES]
+    expected = pseudo_log_likelihood(model.language_model, [one.ids for one in encoded], [one.words for one in encoded])
     assert sums == pytest.approx([math.fsum(values) for values in expected], abs=1e-4)
-    plain = pseudo_log_likelihood(model.reader, [one.ids for one in spelled])
+    plain = pseudo_log_likelihood(model.language_model, [one.ids for one in encoded])
     assert sums != pytest.approx([math.fsum(values) for values in plain], abs=1e-4)
 
 
@@ -122,7 +123,7 @@ def test_words_where_the_tokenizer_splits_none():
 
 
 def test_words_are_split_where_the_tokenizer_or_the_text_splits(runs):
-    one = open_model(str(runs["MLM"])).spelling.spell("the cat, 我今天")
+    one = open_model(str(runs["MLM"])).codec.encode("the cat, 我今天")
     words: dict[int, set[int]] = {}
     for number, (start, end) in zip(one.words, one.spans, strict=True):
         words.setdefault(number, set()).update(range(start, end))
@@ -132,8 +133,8 @@ def test_words_are_split_where_the_tokenizer_or_the_text_splits(runs):
 
 def test_words_of_characters(tmp_path):
     model = open_model(str(make_run(tmp_path / "run", MLM, "character")))
-    assert model.spelling.spell("今天好").words == [0, 1, 2]
-    assert model.spelling.spell("ab 天").words == [0, 0, 1, 1]
+    assert model.codec.encode("今天好").words == [0, 1, 2]
+    assert model.codec.encode("ab 天").words == [0, 0, 1, 1]
 
 
 def test_standard_input(runs, capsys, monkeypatch):

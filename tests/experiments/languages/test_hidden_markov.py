@@ -15,9 +15,9 @@ from scipy import stats
 
 from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
 from experiments.languages.hidden_markov_bayes import (
-    clm_floor,
-    decision_accuracy,
-    mlm_floor,
+    bayes_accuracy,
+    clm_bayes_loss,
+    mlm_bayes_loss,
     state_posteriors,
 )
 from objectives import IGNORE, Corruption
@@ -148,7 +148,7 @@ def test_clm_floor_is_that_of_enumeration(language):
             prefix[symbols[:t]] += p
     blocks = torch.tensor(list(text))
     tokens = language.tokens_BT(blocks)
-    nats = clm_floor(language, tokens)
+    nats = clm_bayes_loss(language, tokens)
     expected = [
         [-math.log(prefix[x[: t + 1]] / prefix[x[:t]]) for t in range(language.length)] + [0.0, 0.0] for x in text
     ]
@@ -161,7 +161,7 @@ def test_clm_floor_is_that_of_enumeration(language):
 def test_clm_floor_sums_to_the_likelihood_of_a_long_block():
     language = HiddenMarkov()
     _, symbols = language.sample("validation", torch.arange(5))
-    nats = clm_floor(language, language.tokens_BT(symbols)).sum(1)
+    nats = clm_bayes_loss(language, language.tokens_BT(symbols)).sum(1)
     for row, total in zip(symbols.tolist(), nats.tolist(), strict=True):
         # The product of matrices, in the space of logarithms, from the right.
         with np.errstate(divide="ignore"):
@@ -178,7 +178,7 @@ def test_clm_floor_sums_to_the_likelihood_of_a_long_block():
 def test_clm_floor_averages_to_the_entropy_of_a_block(language):
     entropy = -sum(p * math.log(p) for p in text_probabilities(language).values() if p)
     _, symbols = language.sample("validation", torch.arange(20_000))
-    nats = clm_floor(language, language.tokens_BT(symbols)).sum(1)
+    nats = clm_bayes_loss(language, language.tokens_BT(symbols)).sum(1)
     assert abs(float(nats.mean()) - entropy) < 4 * float(nats.std()) / math.sqrt(len(nats))
 
 
@@ -191,7 +191,7 @@ def test_mlm_floor_is_that_of_enumeration(language, corruption):
         asked[shown, i] += p
     inputs = [[MASK if s is None else SPECIALS + s for s in shown] for shown, _, _ in mass]
     targets = [[SPECIALS + true if t == i else IGNORE for t in range(language.length)] for _, i, true in mass]
-    nats = mlm_floor(language, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), corruption)
+    nats = mlm_bayes_loss(language, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), corruption)
     expected = [[0.0] * (language.length + 2) for _ in mass]
     for row, ((shown, i, _), p) in zip(expected, mass.items(), strict=True):
         row[1 + i] = -math.log(p / asked[shown, i])
@@ -213,7 +213,7 @@ def test_mlm_floor_is_the_least_mean_loss_of_sampled_questions(corruption):
     index = torch.arange(10_000)
     tokens = TINY.tokens_BT(TINY.sample("validation", index)[1])
     view = cloze(tokens, evaluation_key(index), corruption, TINY.vocabulary())
-    nats = mlm_floor(TINY, view.inputs_BT, view.targets_BT, corruption)
+    nats = mlm_bayes_loss(TINY, view.inputs_BT, view.targets_BT, corruption)
     assert not nats[view.targets_BT == IGNORE].any()
     block = nats.sum(1)
     assert abs(float(block.mean()) - least) <= 4 * float(block.std()) / math.sqrt(len(block)) + 1e-12
@@ -245,7 +245,7 @@ def test_state_posteriors_are_those_of_enumeration(language):
 def test_ceilings_rise_with_what_is_known_and_are_reached():
     language = HiddenMarkov()
     states, symbols = language.sample("probe", torch.arange(1000))
-    found = [decision_accuracy(state_posteriors(language, symbols, v), states) for v in ("token", "past", "both")]
+    found = [bayes_accuracy(state_posteriors(language, symbols, v), states) for v in ("token", "past", "both")]
     assert found[0].expected < found[1].expected - 0.05 < found[2].expected - 0.1
     for accuracy in found:
         assert accuracy.realised == pytest.approx(accuracy.expected, abs=0.01)
@@ -255,10 +255,10 @@ def test_a_full_size_floor_stays_finite():
     language = HiddenMarkov(transition_concentration=0.02, emission_concentration=0.02, length=500)
     index = torch.arange(4)
     tokens = language.tokens_BT(language.sample("train", index)[1])
-    assert clm_floor(language, tokens).isfinite().all()
+    assert clm_bayes_loss(language, tokens).isfinite().all()
     for corruption in CORRUPTIONS:
         view = cloze(tokens, evaluation_key(index), corruption, language.vocabulary())
-        nats = mlm_floor(language, view.inputs_BT, view.targets_BT, corruption)
+        nats = mlm_bayes_loss(language, view.inputs_BT, view.targets_BT, corruption)
         assert nats.isfinite().all()
         assert (nats > -1e-12).all()
 
@@ -295,15 +295,15 @@ def test_what_has_no_floor_is_refused():
     asked = tokens.masked_fill(tokens != SPECIALS + 2, IGNORE)
     masked = tokens.masked_fill(asked != IGNORE, MASK)
     with pytest.raises(ValueError, match="selections of a block depend on one another"):
-        mlm_floor(TINY, masked, asked, Corruption(selection="exact"))
+        mlm_bayes_loss(TINY, masked, asked, Corruption(selection="exact"))
     with pytest.raises(ValueError, match="cannot arise"):
-        mlm_floor(TINY, masked, asked, Corruption(0.15, 0, 0.5, 0.5))
+        mlm_bayes_loss(TINY, masked, asked, Corruption(0.15, 0, 0.5, 0.5))
     with pytest.raises(ValueError, match="never asked"):
-        mlm_floor(TINY, masked, tokens, Corruption())
+        mlm_bayes_loss(TINY, masked, tokens, Corruption())
     with pytest.raises(ValueError, match="the floor is that of blocks"):
-        clm_floor(TINY, masked)
+        clm_bayes_loss(TINY, masked)
     with pytest.raises(ValueError, match="another length"):
-        clm_floor(TINY, tokens[:, 1:])
+        clm_bayes_loss(TINY, tokens[:, 1:])
     with pytest.raises(ValueError, match="view is"):
         state_posteriors(TINY, tokens[:, 1:-1] - SPECIALS, "future")
     with pytest.raises(ValueError, match="unknown split"):

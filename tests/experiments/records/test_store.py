@@ -12,7 +12,7 @@ from experiments.training.checkpoint_files import DurableCheckpointIO, complete
 ROWS = [
     metrics_file.Row(step, step * 64, step * 10, 1.5e9 * step, 0.1 * step, quantity, 1 / (3 + step))
     for step in (1, 2, 3)
-    for quantity in ("train/nats", "held_out/nats")
+    for quantity in ("train/loss", "validation/loss")
 ]
 
 
@@ -84,22 +84,22 @@ def test_a_damaged_status_does_not_hide_a_run(content, tmp_path):
 
 @pytest.mark.parametrize(("content", "words"), [("{", "not valid JSON"), ("[]", "no JSON object")])
 def test_a_broken_cell_is_named(content, words, tmp_path):
-    (tmp_path / run_directory.CELL).write_text(content)
+    (tmp_path / run_directory.RUN).write_text(content)
     with pytest.raises(ValueError, match=rf"cell\.json.*{words}|{words}"):
-        run_directory.read_cells(tmp_path)
+        run_directory.read_runs(tmp_path)
 
 
 def test_cells_of_a_grid_of_a_run_and_of_nothing(tmp_path):
     run = tmp_path / "runs" / "a-1"
     run.mkdir(parents=True)
-    durable.write_json(run / run_directory.CELL, {"name": "a", "budget_tokens": 5})
-    assert run_directory.read_cells(tmp_path) == [{"name": "a", "budget_tokens": 5, "directory": "runs/a-1"}]
-    assert run_directory.read_cells(run) == [{"name": "a", "budget_tokens": 5, "directory": "."}]
+    durable.write_json(run / run_directory.RUN, {"name": "a", "budget_tokens": 5})
+    assert run_directory.read_runs(tmp_path) == [{"name": "a", "budget_tokens": 5, "directory": "runs/a-1"}]
+    assert run_directory.read_runs(run) == [{"name": "a", "budget_tokens": 5, "directory": "."}]
     planned = [{"name": "a", "directory": "runs/a-1"}, {"name": "b", "directory": "runs/b-2"}]
-    durable.write_json(tmp_path / run_directory.CELLS, planned)
-    assert [cell.get("budget_tokens") for cell in run_directory.read_cells(tmp_path)] == [5, None]
+    durable.write_json(tmp_path / run_directory.PLAN, planned)
+    assert [cell.get("budget_tokens") for cell in run_directory.read_runs(tmp_path)] == [5, None]
     with pytest.raises(ValueError, match="no directory"):
-        run_directory.read_cells(tmp_path / "nowhere")
+        run_directory.read_runs(tmp_path / "nowhere")
 
 
 def test_content_hash_ignores_the_order_of_keys():

@@ -29,7 +29,7 @@ def grid_file(path, text, arms, **overrides):
 
 
 def states(directory):
-    cells = run_directory.read_cells(directory)
+    cells = run_directory.read_runs(directory)
     return {cell["arm"]: run_directory.run_state(directory / cell["directory"]).state for cell in cells}
 
 
@@ -53,7 +53,7 @@ def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, ca
     assert states(tmp_path / "grid") == {"broken": "failed", "clm": "done", "mlm": "done"}
     error = capfd.readouterr().err
     assert "log.txt" in error and "--retry-failed" in error
-    (failed,) = (c for c in run_directory.read_cells(tmp_path / "grid") if c["arm"] == "broken")
+    (failed,) = (c for c in run_directory.read_runs(tmp_path / "grid") if c["arm"] == "broken")
     log = tmp_path / "grid" / failed["directory"] / run_directory.LOG
     assert "Traceback" in log.read_text()
     assert (tmp_path / "grid" / "report" / "report.html").exists()
@@ -61,7 +61,7 @@ def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, ca
     done = (
         tmp_path
         / "grid"
-        / next(c["directory"] for c in run_directory.read_cells(tmp_path / "grid") if c["arm"] == "clm")
+        / next(c["directory"] for c in run_directory.read_runs(tmp_path / "grid") if c["arm"] == "clm")
     )
     untouched = (done / metrics_file.METRICS).stat().st_mtime_ns
     assert main(sweep) == 1  # the failed cell is not tried again unasked

@@ -58,7 +58,7 @@ def test_blocks_are_the_documents_in_order_and_the_manifest_counts_them(tiny_cor
 
 def test_decoded_documents_are_the_text(tiny_corpus, tmp_path):
     packed = pack(tiny_corpus, TokenizerConfig("bpe", 300), T, tmp_path)
-    text = packed.tokenizer.spelling.read(packed.blocks("validation").ravel())
+    text = packed.tokenizer.codec.decode(packed.blocks("validation").ravel())
     pieces = text.removeprefix("[CLS]").split("[SEP][CLS]")
     assert pieces[:-1] == list(tiny_corpus.documents("validation"))[: len(pieces) - 1] and len(pieces) > 20
 
@@ -85,7 +85,7 @@ def test_a_long_document_is_cut_and_nothing_is_lost(tmp_path, monkeypatch, limit
     documents = ["a much longer document\nof two lines, " * 9, "x" * 120, "short"]
     chunks = list(token_stream.token_stream(documents, tokenizer, np.dtype("<u2")))
     stream = np.concatenate([chunk.tokens for chunk in chunks])
-    assert tokenizer.spelling.read(stream) == "".join(f"[CLS]{text}[SEP]" for text in documents)
+    assert tokenizer.codec.decode(stream) == "".join(f"[CLS]{text}[SEP]" for text in documents)
     assert sum(chunk.documents for chunk in chunks) == 3
     assert sum(chunk.characters for chunk in chunks) == sum(map(len, documents))
 

@@ -214,7 +214,7 @@ def test_an_objective_of_another_package_trains_when_it_is_allowed(text, tmp_pat
     assert main(arguments) == 2
     assert "--allow-import" in capsys.readouterr().err
     assert main([*arguments, "--allow-import", "my_objectives"]) == 0
-    assert durable.read_json(only_run(tmp_path) / run_directory.CELL)["objective"] == "Mine"
+    assert durable.read_json(only_run(tmp_path) / run_directory.RUN)["objective"] == "Mine"
 
 
 def test_what_goes_wrong_inside_training_keeps_its_traceback(text, tmp_path, monkeypatch):
@@ -232,7 +232,7 @@ def test_what_a_run_leaves(text, tmp_path):
     config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
     ObjectiveCLI(fit_arguments(config, tmp_path))
     run = only_run(tmp_path)
-    cell = durable.read_json(run / run_directory.CELL)
+    cell = durable.read_json(run / run_directory.RUN)
     assert (cell["objective"], cell["mask_rate"], cell["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
     assert cell["budget_tokens"] == 30 * 64 and cell["nominal_density"] == 0.3
     assert run_directory.run_state(run).state == "done"
@@ -241,15 +241,15 @@ def test_what_a_run_leaves(text, tmp_path):
     rows = metrics_file.read_metrics(run)
     quantities = {row.quantity for row in rows}
     assert {
-        "train/nats",
-        "held_out/nats",
-        "held_out/nats@0.15",
-        "held_out/nats@0.5",
-        "scrambled/accuracy",
+        "train/loss",
+        "validation/loss",
+        "validation/loss@0.15",
+        "validation/loss@0.5",
+        "word_swap/accuracy",
     } <= quantities
     last = [row for row in rows if row.step == 30]
     assert {row.tokens for row in last} == {30 * 64}
-    assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/supervised"}
+    assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/targets"}
     assert len(complete(run / "snapshots")) == 3
     assert (
         Tokenizer.load(run / "tokenizer.json").fingerprint
@@ -335,8 +335,8 @@ def test_validate_and_test_measure_a_snapshot(text, tmp_path, capsys):
     for command in ("validate", "test"):
         cli = ObjectiveCLI([command, "--config", str(run / run_directory.CONFIG), "--ckpt_path", str(snapshot)])
         measured[command] = {name: value.item() for name, value in cli.trainer.callback_metrics.items()}
-    assert measured["validate"]["held_out/nats"] == pytest.approx(recorded["held_out/nats"], rel=1e-5)
-    for name in ("scrambled/accuracy", "held_out/nats@0.5"):
+    assert measured["validate"]["validation/loss"] == pytest.approx(recorded["validation/loss"], rel=1e-5)
+    for name in ("word_swap/accuracy", "validation/loss@0.5"):
         assert measured["test"][name] == pytest.approx(recorded[name], rel=1e-5)
 
 
@@ -352,8 +352,8 @@ def test_two_ranks_train_as_one(text, tmp_path):
     recorded = [metrics_file.read_metrics(only_run(tmp_path / name)) for name in ("one", "two")]
     assert len(recorded[0]) == len(recorded[1])
     last = [{row.quantity: row for row in rows} for rows in recorded]
-    for quantity in ("ledger/selected", "ledger/corrupted", "ledger/supervised"):
+    for quantity in ("ledger/selected", "ledger/corrupted", "ledger/targets"):
         assert last[0][quantity]._replace(seconds=0.0) == last[1][quantity]._replace(seconds=0.0)
-    for quantity in ("held_out/nats", "held_out/nats@0.5", "scrambled/accuracy"):
+    for quantity in ("validation/loss", "validation/loss@0.5", "word_swap/accuracy"):
         assert last[0][quantity].value == pytest.approx(last[1][quantity].value, rel=1e-3), quantity
     assert durable.read_json(only_run(tmp_path / "two") / run_directory.PAIRING)["world_size"] == 2

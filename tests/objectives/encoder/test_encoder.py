@@ -8,7 +8,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from objectives import CLM, Encoder, EncoderConfig
-from objectives.encoder.layer import Past
+from objectives.encoder.layer import KVCache
 from objectives.training.flops import body_flops, head_flops
 from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
 
@@ -142,9 +142,9 @@ def test_asked_positions_alone_are_as_among_all(attention, depth):
 def test_reading_on_is_reading_at_once(steps):
     model = encoder(depth=3)
     tokens = torch.randint(0, 30, (2, 12))
-    pasts = [Past() for _ in model.layers]
+    caches = [KVCache() for _ in model.layers]
     with torch.no_grad():
-        parts = [model.read_on(part, pasts) for part in tokens.split(steps, dim=1)]
+        parts = [model.extend(part, caches) for part in tokens.split(steps, dim=1)]
         torch.testing.assert_close(torch.cat(parts, dim=1), model(tokens, "causal"))
     with pytest.raises(ValueError, match="max_length of 40"):
-        model.read_on(torch.zeros(2, 29, dtype=torch.long), pasts)
+        model.extend(torch.zeros(2, 29, dtype=torch.long), caches)

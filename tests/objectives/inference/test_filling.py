@@ -8,8 +8,8 @@ import torch
 
 from objectives import CLM, MLM
 from objectives.inference.filling import best_fills, blank_distributions, unmask
-from objectives.inference.language_model import ObjectiveReader
-from tests.support.objectives import VOCABULARY, build, log_softmax
+from objectives.inference.language_model import ObjectiveLanguageModel
+from tests.support.objectives import VOCABULARY, build, log_softmax, own_scores
 
 REGULAR = [token for token in range(VOCABULARY.size) if token not in VOCABULARY.specials]
 
@@ -21,7 +21,7 @@ def row_of(template):
 @pytest.mark.parametrize("template", [[None], [5, None, 9], [None, 7, None, None]], ids=str)
 def test_the_distribution_at_each_blank(template):
     objective = build(MLM)
-    nats = blank_distributions(ObjectiveReader(objective), template)
+    nats = blank_distributions(ObjectiveLanguageModel(objective), template)
     objective.eval()
     places = [place for place, token in enumerate(template) if token is None]
     expected = torch.stack([log_softmax(objective, row_of(template), place + 1) for place in places])
@@ -31,7 +31,7 @@ def test_the_distribution_at_each_blank(template):
 def test_unmasking_fills_first_what_it_is_most_sure_of():
     objective = build(MLM).eval()
     template = [None, 7, None, None, 12]
-    found = unmask(ObjectiveReader(objective), template)
+    found = unmask(ObjectiveLanguageModel(objective), template)
     row, nats, filled = list(template), 0.0, {}
     for _ in range(3):
         best = max(
@@ -48,12 +48,12 @@ def test_unmasking_fills_first_what_it_is_most_sure_of():
 @pytest.mark.parametrize("template", [[5, None, 9, 11], [None, 7, None], [5, None]], ids=str)
 def test_best_fills_are_those_of_all_sentences(template):
     objective = build(CLM)
-    found = best_fills(ObjectiveReader(objective), template, width=len(REGULAR) ** 2)
+    found = best_fills(ObjectiveLanguageModel(objective), template, width=len(REGULAR) ** 2)
     blanks = template.count(None)
     everything = {}
     for fills in itertools.product(REGULAR, repeat=blanks):
         waiting = iter(fills)
-        everything[fills] = math.fsum(objective.score([[next(waiting) if t is None else t for t in template]])[0])
+        everything[fills] = math.fsum(own_scores(objective, [[next(waiting) if t is None else t for t in template]])[0])
     assert len(found) == len(everything)
     assert {one.fills: pytest.approx(one.nats, abs=1e-4) for one in found} == everything
     assert [one.nats for one in found] == sorted((one.nats for one in found), reverse=True)
@@ -61,7 +61,7 @@ def test_best_fills_are_those_of_all_sentences(template):
 
 def test_a_narrow_beam_keeps_the_best_beginnings():
     objective = build(CLM).eval()
-    found = best_fills(ObjectiveReader(objective), [5, None, 9], width=3)
+    found = best_fills(ObjectiveLanguageModel(objective), [5, None, 9], width=3)
     left = log_softmax(objective, [VOCABULARY.cls, 5], 1)
     best = sorted(REGULAR, key=lambda token: -left[token].item())[:3]
     assert {one.fills for one in found} == {(token,) for token in best}
@@ -70,7 +70,7 @@ def test_a_narrow_beam_keeps_the_best_beginnings():
 def test_a_narrow_beam_judges_beginnings_as_wholes():
     """With two blanks side by side and a beam of 4, the search by hand: the best 4 firsts, then the best 4 pairs."""
     objective = build(CLM).eval()
-    found = best_fills(ObjectiveReader(objective), [5, None, None], width=4)
+    found = best_fills(ObjectiveLanguageModel(objective), [5, None, None], width=4)
     left = log_softmax(objective, [VOCABULARY.cls, 5], 1)
     firsts = sorted(REGULAR, key=lambda token: -left[token].item())[:4]
     pairs = {
@@ -82,7 +82,7 @@ def test_a_narrow_beam_judges_beginnings_as_wholes():
 
 
 def test_what_cannot_be_filled_is_refused():
-    causal, masked = ObjectiveReader(build(CLM)), ObjectiveReader(build(MLM))
+    causal, masked = ObjectiveLanguageModel(build(CLM)), ObjectiveLanguageModel(build(MLM))
     for fill in (lambda text: blank_distributions(masked, text), lambda text: best_fills(causal, text, 5)):
         with pytest.raises(ValueError, match="no blank"):
             fill([5, 6])

@@ -6,23 +6,23 @@ import torch
 from objectives import CLM, MLM
 from objectives.inference.filling import blank_distributions, unmask
 from objectives.inference.generation import Sampling, gibbs, left_to_right, unmasking
-from objectives.inference.language_model import ObjectiveReader, Reader, answering
+from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel, inference_mode
 from tests.support.objectives import VOCABULARY, build, log_softmax
 
 ALLOWED = torch.ones(4, dtype=torch.bool)
 
 
 def writers(objective):
-    reader = ObjectiveReader(objective)
-    ways = (left_to_right,) if reader.causal else (unmasking, gibbs)
-    return [(way, reader) for way in ways]
+    language_model = ObjectiveLanguageModel(objective)
+    ways = (left_to_right,) if language_model.causal else (unmasking, gibbs)
+    return [(way, language_model) for way in ways]
 
 
 def test_the_cache_changes_nothing():
-    reader = ObjectiveReader(build(CLM))
+    language_model = ObjectiveLanguageModel(build(CLM))
     tokens = torch.randint(5, 40, (3, 20), generator=torch.Generator().manual_seed(0))
-    cached, plain = reader.continuation(), Reader.continuation(reader)
-    with answering(reader.module):
+    cached, plain = language_model.continuation(), LanguageModel.continuation(language_model)
+    with inference_mode(language_model.module):
         for part in tokens.split([6, *[1] * 14], dim=1):
             torch.testing.assert_close(cached(part), plain(part), atol=1e-5, rtol=1e-5)
 
@@ -30,7 +30,7 @@ def test_the_cache_changes_nothing():
 def test_greedy_writing_by_brute_force():
     objective = build(CLM).eval()
     objective.encoder.decoder_bias.data[VOCABULARY.sep] = -50
-    (written,) = left_to_right(ObjectiveReader(objective), [5, 9], range(1), 10, Sampling(temperature=0))
+    (written,) = left_to_right(ObjectiveLanguageModel(objective), [5, 9], range(1), 10, Sampling(temperature=0))
     row = [VOCABULARY.cls, 5, 9]
     for _ in range(10):
         nats = log_softmax(objective, row, len(row) - 1)
@@ -83,81 +83,81 @@ def test_the_largest_draw_takes_a_token_that_may_be_drawn():
 def test_special_tokens_are_never_written(objective, temperature):
     for special in VOCABULARY.specials:
         objective.encoder.decoder_bias.data[special] = 50
-    for way, reader in writers(objective):
-        texts = way(reader, [5], range(4), 6, Sampling(temperature))
+    for way, language_model in writers(objective):
+        texts = way(language_model, [5], range(4), 6, Sampling(temperature))
         assert not {token for text in texts for token in text} & set(VOCABULARY.specials)
 
 
 def test_a_text_ends_with_its_end_token():
     objective = build(CLM)
     objective.encoder.decoder_bias.data[VOCABULARY.sep] = 50
-    assert left_to_right(ObjectiveReader(objective), [5], range(3), 6, Sampling()) == [[], [], []]
+    assert left_to_right(ObjectiveLanguageModel(objective), [5], range(3), 6, Sampling()) == [[], [], []]
     objective.encoder.decoder_bias.data[VOCABULARY.sep] = 2
-    texts = left_to_right(ObjectiveReader(objective), [5], range(30), 6, Sampling())
+    texts = left_to_right(ObjectiveLanguageModel(objective), [5], range(30), 6, Sampling())
     assert len({len(text) for text in texts}) > 2
 
 
 def test_the_same_seed_gives_the_same_text(objective):
-    for way, reader in writers(objective):
-        texts = way(reader, [5], range(5), 6, Sampling(seed=3))
-        assert way(reader, [5], range(5), 6, Sampling(seed=3)) == texts
-        assert way(reader, [5], range(2), 6, Sampling(seed=3)) == texts[:2]
-        assert way(reader, [5], range(5), 6, Sampling(seed=4)) != texts
+    for way, language_model in writers(objective):
+        texts = way(language_model, [5], range(5), 6, Sampling(seed=3))
+        assert way(language_model, [5], range(5), 6, Sampling(seed=3)) == texts
+        assert way(language_model, [5], range(2), 6, Sampling(seed=3)) == texts[:2]
+        assert way(language_model, [5], range(5), 6, Sampling(seed=4)) != texts
         assert len({tuple(text) for text in texts}) > 1
 
 
 def test_unmasking_without_chance_is_iterative_unmasking():
-    reader = ObjectiveReader(build(MLM))
-    (written,) = unmasking(reader, [5, 9], range(1), 5, Sampling(temperature=0))
-    assert tuple(written) == unmask(reader, [5, 9, *[None] * 5]).fills
+    language_model = ObjectiveLanguageModel(build(MLM))
+    (written,) = unmasking(language_model, [5, 9], range(1), 5, Sampling(temperature=0))
+    assert tuple(written) == unmask(language_model, [5, 9, *[None] * 5]).fills
 
 
 @pytest.mark.parametrize("way", [unmasking, gibbs])
 def test_one_token_is_drawn_from_its_conditional(way):
-    reader = ObjectiveReader(build(MLM))
-    texts = way(reader, [5, 9], range(4000), 1, Sampling())
+    language_model = ObjectiveLanguageModel(build(MLM))
+    texts = way(language_model, [5, 9], range(4000), 1, Sampling())
     shares = torch.bincount(torch.tensor(texts).flatten(), minlength=VOCABULARY.size) / 4000
-    (nats,) = blank_distributions(reader, [5, 9, None]).masked_fill(~reader.regular_V, -torch.inf)
+    (nats,) = blank_distributions(language_model, [5, 9, None]).masked_fill(~language_model.regular_V, -torch.inf)
     assert (shares - nats.softmax(-1)).abs().max() < 0.03
 
 
 def test_gibbs_goes_through_the_places_in_a_random_order():
     """With three places, each is the first to be drawn about equally often, and what is drawn is masked."""
-    reader = ObjectiveReader(build(MLM))
+    language_model = ObjectiveLanguageModel(build(MLM))
     first = []
-    honest = reader.logits
+    honest = language_model.logits
 
     def watched(rows, asked):
-        assert (rows[asked] == reader.mask).all()
-        if (rows[:, 2:-1] == reader.mask).all():
+        assert (rows[asked] == language_model.mask).all()
+        if (rows[:, 2:-1] == language_model.mask).all():
             first.append(asked[:, 2:-1].int().argmax(1))
         return honest(rows, asked)
 
-    reader.logits = watched
-    gibbs(reader, [5], range(3000), 3, Sampling(), sweeps=2)
+    language_model.logits = watched
+    gibbs(language_model, [5], range(3000), 3, Sampling(), sweeps=2)
     shares = torch.bincount(first[0], minlength=3) / 3000
     assert len(first) == 1 and (shares - 1 / 3).abs().max() < 0.03
 
 
 def test_samples_do_not_depend_on_how_many_go_together(objective):
-    for way, reader in writers(objective):
-        texts = way(reader, [5], range(7), 6, Sampling())
-        assert [text for number in range(7) for text in way(reader, [5], [number], 6, Sampling())] == texts
+    for way, language_model in writers(objective):
+        texts = way(language_model, [5], range(7), 6, Sampling())
+        assert [text for number in range(7) for text in way(language_model, [5], [number], 6, Sampling())] == texts
 
 
 def test_gibbs_draws_each_token_anew():
-    reader = ObjectiveReader(build(MLM))
-    once, often = (gibbs(reader, [5], range(20), 4, Sampling(), sweeps=sweeps) for sweeps in (1, 5))
+    language_model = ObjectiveLanguageModel(build(MLM))
+    once, often = (gibbs(language_model, [5], range(20), 4, Sampling(), sweeps=sweeps) for sweeps in (1, 5))
     assert all(any(text[place] != other[place] for text, other in zip(once, often, strict=True)) for place in range(4))
 
 
 def test_what_cannot_be_written_is_refused():
-    causal, masked = ObjectiveReader(build(CLM)), ObjectiveReader(build(MLM))
-    for way, reader in ((left_to_right, causal), (unmasking, masked), (gibbs, masked)):
+    causal, masked = ObjectiveLanguageModel(build(CLM)), ObjectiveLanguageModel(build(MLM))
+    for way, language_model in ((left_to_right, causal), (unmasking, masked), (gibbs, masked)):
         with pytest.raises(ValueError, match="room for 62"):
-            way(reader, [5] * 60, range(1), 3, Sampling())
+            way(language_model, [5] * 60, range(1), 3, Sampling())
         with pytest.raises(ValueError, match="at least 1"):
-            way(reader, [5], range(1), 0, Sampling())
+            way(language_model, [5], range(1), 0, Sampling())
     with pytest.raises(ValueError, match="cannot write from left to right"):
         left_to_right(masked, [5], range(1), 3, Sampling())
     with pytest.raises(ValueError, match="cannot fill masks"):

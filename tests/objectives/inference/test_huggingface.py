@@ -6,7 +6,7 @@ from minicons import scorer
 
 from objectives import CLM, MLM
 from objectives.inference.huggingface_export import to_encoder, to_huggingface
-from objectives.inference.huggingface_model import PretrainedReader
+from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
 from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
 from tests.support.pretrained import CAUSAL, MASKED, TEXTS
@@ -26,7 +26,7 @@ def test_logits_are_equal_there_and_back(cls, changes):
     for name, parameter in objective.encoder.named_parameters():  # norms and bias too must arrive
         torch.nn.init.normal_(parameter, mean=float(name.endswith("norm.weight")), std=0.2)
     tokens = make_batch().tokens_BT
-    ours = our_logits(objective.encoder, tokens, objective.reading)
+    ours = our_logits(objective.encoder, tokens, objective.feature_attention)
     model = to_huggingface(objective)
     with torch.no_grad():
         theirs = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).logits
@@ -34,7 +34,7 @@ def test_logits_are_equal_there_and_back(cls, changes):
     assert ours.std() > 0.5
     back = to_encoder(model)
     assert back.config.inner == objective.encoder.config.inner
-    torch.testing.assert_close(our_logits(back, tokens, objective.reading), ours, atol=1e-4, rtol=0)
+    torch.testing.assert_close(our_logits(back, tokens, objective.feature_attention), ours, atol=1e-4, rtol=0)
     for name, value in objective.encoder.state_dict().items():
         assert torch.equal(back.state_dict()[name], value), name
 
@@ -61,12 +61,12 @@ def test_models_of_another_geometry_are_refused():
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
 def test_only_asked_positions_reach_the_head(kind):
     model, tokenizer = build_pretrained(kind)
-    reader = PretrainedReader(model, tokenizer, kind in CAUSAL)
+    language_model = HuggingFaceLanguageModel(model, tokenizer, kind in CAUSAL)
     tokens = torch.randint(5, len(tokenizer), (3, 20), generator=torch.Generator().manual_seed(0))
     asked = torch.rand(3, 20, generator=torch.Generator().manual_seed(1)) < 0.3
     with torch.no_grad():
         expected = model(input_ids=tokens).logits[asked]
-        torch.testing.assert_close(reader.logits(tokens, asked), expected, atol=1e-4, rtol=0)
+        torch.testing.assert_close(language_model.logits(tokens, asked), expected, atol=1e-4, rtol=0)
         torch.testing.assert_close(model(input_ids=tokens).logits[asked], expected)  # and the hook is gone
 
 
@@ -74,13 +74,15 @@ def test_a_head_that_reads_something_else_is_refused():
     model, tokenizer = build_pretrained("bert")
     model.forward = lambda input_ids: type("Output", (), {"logits": torch.zeros(*input_ids.shape, 7)})
     with pytest.raises(ValueError, match="not supported"):
-        PretrainedReader(model, tokenizer, False).logits(torch.full((2, 9), 5), torch.eye(9, dtype=torch.bool)[:2])
+        HuggingFaceLanguageModel(model, tokenizer, False).logits(
+            torch.full((2, 9), 5), torch.eye(9, dtype=torch.bool)[:2]
+        )
 
 
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
 def test_special_tokens_are_those_of_the_family(kind):
     model, tokenizer = build_pretrained(kind)
-    reader = PretrainedReader(model, tokenizer, kind in CAUSAL)
+    language_model = HuggingFaceLanguageModel(model, tokenizer, kind in CAUSAL)
     before, after = {
         "bert": ("[CLS]", "[SEP]"),
         "modernbert": ("[CLS]", "[SEP]"),
@@ -88,52 +90,52 @@ def test_special_tokens_are_those_of_the_family(kind):
         "modernbert-decoder": ("<s>", "</s>"),
         "gpt2": ("<|endoftext|>", None),
     }[kind]
-    assert reader.before == (tokenizer.convert_tokens_to_ids(before),)
-    assert reader.after == (() if after is None else (tokenizer.convert_tokens_to_ids(after),))
-    assert reader.end == tokenizer.eos_token_id
-    assert reader.max_length == (62 if kind == "roberta" else 64)
-    longest = torch.full((1, reader.max_length), 7)
+    assert language_model.bos == (tokenizer.convert_tokens_to_ids(before),)
+    assert language_model.eos == (() if after is None else (tokenizer.convert_tokens_to_ids(after),))
+    assert language_model.end_of_text == tokenizer.eos_token_id
+    assert language_model.max_length == (62 if kind == "roberta" else 64)
+    longest = torch.full((1, language_model.max_length), 7)
     with torch.no_grad():
-        reader.logits(longest, longest == 7)  # RoBERTa has fewer positions than its configuration says
+        language_model.logits(longest, longest == 7)  # RoBERTa has fewer positions than its configuration says
 
 
 def test_tokenizers_of_another_size_than_the_model():
     model, tokenizer = build_pretrained("gpt2")
-    assert PretrainedReader(model, tokenizer, True).regular_V.sum() == len(tokenizer) - 1
+    assert HuggingFaceLanguageModel(model, tokenizer, True).regular_V.sum() == len(tokenizer) - 1
     model.resize_token_embeddings(len(tokenizer) + 7)  # rounded up, as many models are
-    reader = PretrainedReader(model, tokenizer, True)
-    assert reader.regular_V.sum() == len(tokenizer) - 1 and not reader.regular_V[len(tokenizer) :].any()
+    language_model = HuggingFaceLanguageModel(model, tokenizer, True)
+    assert language_model.regular_V.sum() == len(tokenizer) - 1 and not language_model.regular_V[len(tokenizer) :].any()
     model.resize_token_embeddings(len(tokenizer))
     tokenizer.add_special_tokens({"pad_token": "[PAD]"})
-    assert PretrainedReader(model, tokenizer, True).regular_V.sum() == len(tokenizer) - 2
+    assert HuggingFaceLanguageModel(model, tokenizer, True).regular_V.sum() == len(tokenizer) - 2
     tokenizer.model_max_length = 20
-    assert PretrainedReader(model, tokenizer, True).max_length == 20
+    assert HuggingFaceLanguageModel(model, tokenizer, True).max_length == 20
 
 
 def test_a_causal_model_without_a_beginning():
     model, tokenizer = build_pretrained("gpt2")
     tokenizer.bos_token = None
-    reader = PretrainedReader(model, tokenizer, True)
-    assert reader.before == ()
-    ((first, *others),) = chain_rule(reader, [[5, 6, 7]])
+    language_model = HuggingFaceLanguageModel(model, tokenizer, True)
+    assert language_model.bos == ()
+    ((first, *others),) = chain_rule(language_model, [[5, 6, 7]])
     assert first is None and all(value < 0 for value in others)
 
 
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
 def test_scores_by_brute_force(kind):
     model, tokenizer = build_pretrained(kind)
-    reader = PretrainedReader(model, tokenizer, kind in CAUSAL)
+    language_model = HuggingFaceLanguageModel(model, tokenizer, kind in CAUSAL)
     ids = tokenizer(TEXTS, add_special_tokens=False)["input_ids"]
-    scores = (chain_rule if reader.causal else pseudo_log_likelihood)(reader, ids)
+    scores = (chain_rule if language_model.causal else pseudo_log_likelihood)(language_model, ids)
     for sentence, values in zip(ids, scores, strict=True):
-        row, first = [*reader.before, *sentence, *reader.after], len(reader.before)
+        row, first = [*language_model.bos, *sentence, *language_model.eos], len(language_model.bos)
         assert len(values) == len(sentence)
         for place, (token, value) in enumerate(zip(sentence, values, strict=True), start=first):
             shown = list(row)
-            if not reader.causal:
+            if not language_model.causal:
                 shown[place] = tokenizer.mask_token_id
             with torch.no_grad():
-                logits = model(input_ids=torch.tensor([shown])).logits[0, place - reader.causal]
+                logits = model(input_ids=torch.tensor([shown])).logits[0, place - language_model.causal]
             assert value == pytest.approx(logits.log_softmax(-1)[token].item(), abs=1e-4)
 
 
@@ -146,8 +148,8 @@ def test_pseudo_log_likelihood_is_that_of_minicons(metric):
     expected = theirs.compute_stats(theirs.prepare_text(TEXTS, PLL_metric=metric))
     encoded = [tokenizer(text, add_special_tokens=False) for text in TEXTS]
     words = [one.word_ids() for one in encoded] if metric == "within_word_l2r" else None
-    reader = PretrainedReader(model, tokenizer, causal=False)
-    ours = pseudo_log_likelihood(reader, [one["input_ids"] for one in encoded], words)
+    language_model = HuggingFaceLanguageModel(model, tokenizer, causal=False)
+    ours = pseudo_log_likelihood(language_model, [one["input_ids"] for one in encoded], words)
     assert any(len(set(one.word_ids())) < len(one.word_ids()) for one in encoded)
     for one, other in zip(ours, expected, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
@@ -159,7 +161,7 @@ def test_chain_rule_is_that_of_minicons():
     expected = [
         [value for _, value in tokens][1:] for tokens in theirs.token_score(TEXTS, bos_token=True, surprisal=False)
     ]
-    reader = PretrainedReader(model, tokenizer, causal=True)
-    ours = chain_rule(reader, tokenizer(TEXTS, add_special_tokens=False)["input_ids"])
+    language_model = HuggingFaceLanguageModel(model, tokenizer, causal=True)
+    ours = chain_rule(language_model, tokenizer(TEXTS, add_special_tokens=False)["input_ids"])
     for one, other in zip(ours, expected, strict=True):
         assert one == pytest.approx(other, abs=1e-4)

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from objectives import CLM, MLM
-from objectives.inference.language_model import ObjectiveReader
+from objectives.inference.language_model import ObjectiveLanguageModel
 from objectives.inference.scoring import chain_rule, perplexity, pseudo_log_likelihood, total
 from objectives.inference.windows import windows
-from tests.support.objectives import VOCABULARY, build, log_softmax
+from tests.support.objectives import VOCABULARY, build, log_softmax, own_scores
 
 SENTENCES = [[5, 9, 9, 12], [20], [6, 7, 8, 21, 30, 1, 39]]
 WORDS = [[0, 0, 0, 1], [0], [0, 1, 1, 2, 3, 3, 3]]
@@ -39,16 +39,16 @@ def assert_close(ours, theirs):
 def test_chain_rule_by_brute_force(end):
     objective = build(CLM).eval()
     expected = [[next_token(objective, one, t) for t in range(len(one) + end)] for one in SENTENCES]
-    assert_close(chain_rule(ObjectiveReader(objective), SENTENCES, end=end), expected)
+    assert_close(chain_rule(ObjectiveLanguageModel(objective), SENTENCES, end=end), expected)
     if not end:
-        assert_close(objective.score(SENTENCES), expected)
+        assert_close(own_scores(objective, SENTENCES), expected)
 
 
 def test_chain_rule_is_a_joint_probability():
     """Over all continuations of a prefix, the end token included, the probabilities sum to 1."""
     objective = build(CLM).eval()
-    (prefix,) = objective.score([[5, 9]])
-    both = objective.score([[5, 9, token] for token in range(VOCABULARY.size)])
+    (prefix,) = own_scores(objective, [[5, 9]])
+    both = own_scores(objective, [[5, 9, token] for token in range(VOCABULARY.size)])
     assert all(score[:2] == pytest.approx(prefix, abs=1e-5) for score in both)
     assert sum(torch.tensor([score[2] for score in both]).exp()) == pytest.approx(1.0, abs=1e-5)
 
@@ -56,8 +56,8 @@ def test_chain_rule_is_a_joint_probability():
 def test_pseudo_log_likelihood_by_brute_force():
     objective = build(MLM).eval()
     expected = [[hidden_token(objective, one, t) for t in range(len(one))] for one in SENTENCES]
-    assert_close(objective.score(SENTENCES), expected)
-    assert_close(pseudo_log_likelihood(ObjectiveReader(objective), SENTENCES), expected)
+    assert_close(own_scores(objective, SENTENCES), expected)
+    assert_close(pseudo_log_likelihood(ObjectiveLanguageModel(objective), SENTENCES), expected)
 
 
 def test_word_l2r_hides_what_follows_of_the_word():
@@ -69,7 +69,7 @@ def test_word_l2r_hides_what_follows_of_the_word():
         ]
         for one, words in zip(SENTENCES, WORDS, strict=True)
     ]
-    assert_close(pseudo_log_likelihood(ObjectiveReader(objective), SENTENCES, WORDS), expected)
+    assert_close(pseudo_log_likelihood(ObjectiveLanguageModel(objective), SENTENCES, WORDS), expected)
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
@@ -79,22 +79,22 @@ def test_many_sentences_come_back_in_order(cls, monkeypatch):
     lengths = torch.randint(0, 12, (40,), generator=generator)
     sentences = [torch.randint(5, 40, (int(length),), generator=generator).tolist() for length in lengths]
     sentences += sentences[:5]
-    expected = [objective.score([sentence])[0] for sentence in sentences]
-    assert_close(objective.score(sentences), expected)
+    expected = [own_scores(objective, [sentence])[0] for sentence in sentences]
+    assert_close(own_scores(objective, sentences), expected)
     monkeypatch.setattr("objectives.inference.scoring.TOKENS_PER_BATCH", 30)
-    assert_close(objective.score(sentences), expected)
+    assert_close(own_scores(objective, sentences), expected)
     monkeypatch.setattr("objectives.inference.scoring.LOGITS_PER_BATCH", 1)
-    assert_close(objective.score(sentences), expected)
+    assert_close(own_scores(objective, sentences), expected)
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
 def test_equal_sentences_are_scored_once(cls, monkeypatch):
-    reader = ObjectiveReader(build(cls))
+    language_model = ObjectiveLanguageModel(build(cls))
     seen = []
-    honest = reader.logits
-    monkeypatch.setattr(reader, "logits", lambda rows, asked: seen.append(len(rows)) or honest(rows, asked))
+    honest = language_model.logits
+    monkeypatch.setattr(language_model, "logits", lambda rows, asked: seen.append(len(rows)) or honest(rows, asked))
     score, told = (chain_rule if cls is CLM else pseudo_log_likelihood), []
-    score(reader, [[5, 6, 7], [5, 6, 7], [8, 9, 10], [5, 6, 7]], progress=told.append)
+    score(language_model, [[5, 6, 7], [5, 6, 7], [8, 9, 10], [5, 6, 7]], progress=told.append)
     assert sum(seen) == (2 if cls is CLM else 6)
     assert sum(told) == 6
 
@@ -102,8 +102,8 @@ def test_equal_sentences_are_scored_once(cls, monkeypatch):
 @pytest.mark.parametrize("cls", [CLM, MLM])
 def test_nothing_to_score(cls):
     objective = build(cls)
-    assert objective.score([]) == []
-    assert objective.score([[], [5], []])[::2] == [[], []]
+    assert own_scores(objective, []) == []
+    assert own_scores(objective, [[], [5], []])[::2] == [[], []]
     assert total([]) == 0 and perplexity(0.0, 0) is None
 
 
@@ -116,18 +116,18 @@ def test_sums_and_perplexities():
 
 def test_a_model_without_a_beginning_leaves_the_first_token_unscored():
     objective = build(CLM).eval()
-    reader = ObjectiveReader(objective)
-    reader.before = ()
-    scores = chain_rule(reader, [[5, 9, 12], [7], [5, 9]])
+    language_model = ObjectiveLanguageModel(objective)
+    language_model.bos = ()
+    scores = chain_rule(language_model, [[5, 9, 12], [7], [5, 9]])
     assert [score[0] for score in scores] == [None] * 3
     expected = [log_softmax(objective, [5, 9, 12][:t], t - 1)[[5, 9, 12][t]].item() for t in (1, 2)]
     assert scores[0][1:] == pytest.approx(expected, abs=1e-5)
     assert scores[2][1:] == pytest.approx(expected[:1], abs=1e-5)
-    assert chain_rule(reader, [[7]]) == [[None]]
+    assert chain_rule(language_model, [[7]]) == [[None]]
 
 
 def test_a_score_of_the_wrong_kind_is_refused():
-    causal, masked = ObjectiveReader(build(CLM)), ObjectiveReader(build(MLM))
+    causal, masked = ObjectiveLanguageModel(build(CLM)), ObjectiveLanguageModel(build(MLM))
     with pytest.raises(ValueError, match="defines no joint probability"):
         chain_rule(masked, SENTENCES)
     with pytest.raises(ValueError, match="has no pseudo-log-likelihood"):
@@ -144,7 +144,7 @@ def test_a_score_of_the_wrong_kind_is_refused():
 def test_the_mode_comes_back_even_after_an_error(cls):
     objective = build(cls).train()
     with pytest.raises(IndexError):
-        objective.score([[5, VOCABULARY.size]])
+        own_scores(objective, [[5, VOCABULARY.size]])
     assert objective.training and objective.encoder.training
 
 
@@ -174,35 +174,35 @@ def test_windows_show_each_token_as_much_as_they_can(context):
 @pytest.mark.parametrize("cls", [CLM, MLM])
 def test_too_long_is_refused_or_scored_in_windows(cls):
     objective = build(cls).eval()
-    reader = ObjectiveReader(objective)
+    language_model = ObjectiveLanguageModel(objective)
     score, context = (chain_rule, "past") if cls is CLM else (pseudo_log_likelihood, "both")
     sentence = torch.randint(5, 40, (150,), generator=torch.Generator().manual_seed(1)).tolist()
     with pytest.raises(ValueError, match="sentence 2 has 150 tokens, but the model has room for 62"):
-        score(reader, [[5], sentence])
-    (windowed,) = score(reader, [sentence], window=True)
+        score(language_model, [[5], sentence])
+    (windowed,) = score(language_model, [sentence], window=True)
     expected = []
     for window in windows(150, 62, context):
-        (part,) = score(reader, [sentence[window.start : window.end]])
+        (part,) = score(language_model, [sentence[window.start : window.end]])
         expected += part[window.first - window.start : window.last - window.start]
     assert windowed == pytest.approx(expected, abs=1e-5)
     assert len(windowed) == 150
 
 
 def test_the_end_fits_behind_the_longest_sentence():
-    (scores,) = chain_rule(ObjectiveReader(build(CLM)), [[5] * 62], end=True)
+    (scores,) = chain_rule(ObjectiveLanguageModel(build(CLM)), [[5] * 62], end=True)
     assert len(scores) == 63
 
 
 def test_word_l2r_in_windows_keeps_words_apart():
-    reader = ObjectiveReader(build(MLM).eval())
+    language_model = ObjectiveLanguageModel(build(MLM).eval())
     sentence = torch.randint(5, 40, (100,), generator=torch.Generator().manual_seed(1)).tolist()
-    alone = pseudo_log_likelihood(reader, [sentence], window=True)
-    apart = pseudo_log_likelihood(reader, [sentence], words=[range(100)], window=True)
+    alone = pseudo_log_likelihood(language_model, [sentence], window=True)
+    apart = pseudo_log_likelihood(language_model, [sentence], words=[range(100)], window=True)
     assert apart == alone
-    assert pseudo_log_likelihood(reader, [sentence], words=[[t // 3 for t in range(100)]], window=True) != alone
+    assert pseudo_log_likelihood(language_model, [sentence], words=[[t // 3 for t in range(100)]], window=True) != alone
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
 def test_sentences_with_their_special_tokens_are_refused(cls):
     with pytest.raises(ValueError, match="sentence 2 begins with a special token"):
-        build(cls).score([[5, 6], [VOCABULARY.cls, 5, 6, VOCABULARY.sep]])
+        own_scores(build(cls), [[5, 6], [VOCABULARY.cls, 5, 6, VOCABULARY.sep]])

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, IGNORE, MLM, Answers, Budget, OptimizerConfig, Vocabulary, evaluation_key
+from objectives import CLM, IGNORE, MLM, Budget, OptimizerConfig, Predictions, Vocabulary, evaluation_key
 from objectives.training.flops import training_flops
 from objectives.training.ledger import Ledger, NegativeLogLikelihood
 from tests.support.objectives import VOCABULARY, build, make_batch
@@ -100,7 +100,7 @@ def test_ledger_does_not_stall_at_two_to_the_24():
 
 def answers(nats, correct, special, read):
     flags = [torch.tensor(values, dtype=torch.bool) for values in (correct, special)]
-    return Answers(torch.zeros(1, read, dtype=torch.bool), torch.tensor(nats).double(), *flags)
+    return Predictions(torch.zeros(1, read, dtype=torch.bool), torch.tensor(nats).double(), *flags)
 
 
 def test_nll_metric_by_hand():
@@ -117,10 +117,10 @@ def test_answers_are_log_probabilities_and_hits():
     batch = make_batch(blocks=2)
     (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
     with torch.no_grad():
-        given = objective.answer(view, batch.tokens_BT)
+        given = objective.predict(view, batch.tokens_BT)
         logits = objective.encoder.decode(objective.encoder.head(objective.encode(view, batch.tokens_BT)))
     asked = view.targets_BT != IGNORE
-    assert torch.equal(given.asked_BT, asked)
+    assert torch.equal(given.targeted_BT, asked)
     expected = torch.nn.functional.cross_entropy(logits[asked], view.targets_BT[asked], reduction="none")
     torch.testing.assert_close(given.nats_N, expected.double(), rtol=1e-5, atol=1e-5)
     assert torch.equal(given.correct_N, logits[asked].argmax(-1) == view.targets_BT[asked])
@@ -134,7 +134,7 @@ def test_answers_are_finite_where_softmax_underflows():
     batch = make_batch(blocks=1)
     (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
     with torch.no_grad():
-        nats = objective.answer(view, batch.tokens_BT).nats_N
+        nats = objective.predict(view, batch.tokens_BT).nats_N
     assert nats.isfinite().all() and nats.max() > 300
 
 

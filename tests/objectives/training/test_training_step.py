@@ -47,7 +47,7 @@ def test_loss_is_the_brute_force_softmax(cls):
     assert mean == pytest.approx(nats / (batch.tokens_BT.numel() * objective.nominal_density), rel=1e-5)
     totals = objective.ledger.compute()
     assert totals["nats"] == pytest.approx(nats, rel=1e-5)
-    assert totals["supervised"] == count
+    assert totals["targets"] == count
 
 
 def test_fused_loss_equals_the_plain_one():
@@ -136,7 +136,7 @@ def test_a_batch_without_targets_gives_zero_and_no_nan():
     loss = step(objective, batch)
     assert loss.item() == 0
     assert gradient(objective, loss).abs().sum() == 0
-    assert objective.ledger.compute()["supervised"] == 0
+    assert objective.ledger.compute()["targets"] == 0
 
 
 def test_clm_does_not_ask_for_the_next_document():
@@ -158,7 +158,7 @@ def test_ledger_counts_by_hand():
     changed = (view.inputs_BT != batch.tokens_BT).sum().item()
     totals = objective.ledger.compute()
     assert totals["tokens"] == 16 * 32
-    assert totals["selected"] == totals["supervised"] == selected.sum().item()
+    assert totals["selected"] == totals["targets"] == selected.sum().item()
     assert totals["corrupted"] == changed
     assert totals["kept"] == selected.sum().item() - changed > 0
     assert totals["density"] == selected.sum().item() / (16 * 32)
