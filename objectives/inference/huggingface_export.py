@@ -58,14 +58,14 @@ def to_huggingface(objective: Objective) -> Any:
     model = make_model(config)
     ours = encoder.state_dict()
     state: dict[str, Tensor] = {}
-    for name, theirs in _names(encoder.config.depth, decoder):
+    for name, theirs in parameter_names(encoder.config.depth, decoder):
         state.update(zip(theirs, ours[name].chunk(len(theirs)), strict=True))
     state["decoder.weight"] = ours["embedding.weight"]
     model.load_state_dict(state)
     return model.eval()
 
 
-def _names(depth: int, decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+def parameter_names(depth: int, decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each parameter of the encoder, with those of the Hugging Face model that it consists of."""
     head = "lm_head" if decoder else "head"
     yield "embedding.weight", ("model.embeddings.tok_embeddings.weight",)

@@ -120,7 +120,7 @@ def test_ledger_flops_follow_the_formula():
         body_flops(objective.encoder.config, 32),
         head_flops(objective.encoder.config, VOCABULARY.size),
     )
-    assert totals["flops"] == 3 * (totals["tokens"] * body + totals["supervised"] * head)
+    assert totals["flops"] == 3 * (totals["tokens"] * body + totals["targets"] * head)
 
 
 @pytest.mark.parametrize("attention", ["causal", "bidirectional", "mask"])

@@ -92,6 +92,6 @@ def test_what_cannot_be_filled_is_refused():
         blank_distributions(causal, [None])
     with pytest.raises(ValueError, match="both ways"):
         best_fills(masked, [None], 5)
-    causal.before = ()
+    causal.bos = ()
     with pytest.raises(ValueError, match="no blank can stand first"):
         best_fills(causal, [None, 5], 5)

@@ -164,7 +164,7 @@ def test_what_cannot_be_written_is_refused():
         unmasking(causal, [5], range(1), 3, Sampling())
     with pytest.raises(ValueError, match="sweeps"):
         gibbs(masked, [5], range(1), 3, Sampling(), sweeps=0)
-    causal.before = ()
+    causal.bos = ()
     with pytest.raises(ValueError, match="give a prompt"):
         left_to_right(causal, [], range(1), 3, Sampling())
     for bad in ({"temperature": -1}, {"top_p": 0}, {"top_p": 1.5}):

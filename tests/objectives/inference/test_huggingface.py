@@ -1,11 +1,11 @@
-"""Our encoder as stock models and back, and stock models scored by our functions."""
+"""Our encoder exported to Hugging Face classes, and Hugging Face models scored by our functions."""
 
 import pytest
 import torch
 from minicons import scorer
 
-from objectives import CLM, MLM
-from objectives.inference.huggingface_export import to_encoder, to_huggingface
+from objectives import CLM, MLM, EncoderConfig
+from objectives.inference.huggingface_export import parameter_names, to_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
 from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
@@ -13,30 +13,33 @@ from tests.support.pretrained import CAUSAL, MASKED, TEXTS
 from tests.support.pretrained import build as build_pretrained
 
 
-def our_logits(encoder, tokens, reading):
-    with torch.no_grad():
-        return encoder.decode(encoder.head(encoder(tokens, reading)))
-
-
 @pytest.mark.parametrize("changes", [{}, {"intermediate": 40, "rope_theta": 500.0, "norm_eps": 1e-6, "depth": 1}])
 @pytest.mark.parametrize("cls", [CLM, MLM])
-def test_logits_are_equal_there_and_back(cls, changes):
-    sizes = {"width": 32, "depth": 3, "heads": 4, "max_length": 64, **changes}
-    objective = build(cls, encoder=type(build(cls).encoder.config)(**sizes)).eval()
-    for name, parameter in objective.encoder.named_parameters():  # norms and bias too must arrive
+def test_an_exported_model_has_the_same_logits_and_weights(cls, changes):
+    objective = build(cls, encoder=EncoderConfig(**{"width": 32, "depth": 3, "heads": 4, "max_length": 64} | changes))
+    encoder = objective.eval().encoder
+    for name, parameter in encoder.named_parameters():  # norms and the bias must be exported too
         torch.nn.init.normal_(parameter, mean=float(name.endswith("norm.weight")), std=0.2)
-    tokens = make_batch().tokens_BT
-    ours = our_logits(objective.encoder, tokens, objective.feature_attention)
     model = to_huggingface(objective)
+    tokens = make_batch().tokens_BT
     with torch.no_grad():
-        theirs = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).logits
-    torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
-    assert ours.std() > 0.5
-    back = to_encoder(model)
-    assert back.config.inner == objective.encoder.config.inner
-    torch.testing.assert_close(our_logits(back, tokens, objective.feature_attention), ours, atol=1e-4, rtol=0)
-    for name, value in objective.encoder.state_dict().items():
-        assert torch.equal(back.state_dict()[name], value), name
+        expected = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
+        logits = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).logits
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=0)
+    assert expected.std() > 0.5
+    exported, weights = model.state_dict(), encoder.state_dict()
+    names = dict(parameter_names(encoder.config.depth, decoder=cls is CLM))
+    assert names.keys() == weights.keys()
+    for name, parts in names.items():
+        assert torch.equal(torch.cat([exported[part] for part in parts]), weights[name]), name
+    assert exported.keys() == {part for parts in names.values() for part in parts} | {"decoder.weight"}
+
+
+def test_an_objective_without_a_counterpart_is_refused():
+    objective = build(CLM)
+    objective.huggingface_class = None
+    with pytest.raises(ValueError, match="CLM has no counterpart in transformers"):
+        to_huggingface(objective)
 
 
 def test_an_exported_model_has_the_special_tokens():
@@ -45,17 +48,6 @@ def test_an_exported_model_has_the_special_tokens():
         ids = (config.pad_token_id, config.bos_token_id, config.eos_token_id, config.cls_token_id, config.sep_token_id)
         expected = (VOCABULARY.pad, VOCABULARY.cls, VOCABULARY.sep, VOCABULARY.cls, VOCABULARY.sep)
         assert ids == expected
-
-
-def test_models_of_another_geometry_are_refused():
-    with pytest.raises(ValueError, match="not bert"):
-        to_encoder(build_pretrained("bert")[0])
-    with pytest.raises(ValueError, match="sliding attention"):
-        to_encoder(build_pretrained("modernbert")[0])
-    model = to_huggingface(build(MLM))
-    model.config.hidden_activation = "relu"
-    with pytest.raises(ValueError, match="hidden_activation=relu"):
-        to_encoder(model)
 
 
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])

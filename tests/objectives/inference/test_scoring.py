@@ -135,7 +135,7 @@ def test_a_score_of_the_wrong_kind_is_refused():
     masked.mask = None
     with pytest.raises(ValueError, match="no mask token"):
         pseudo_log_likelihood(masked, SENTENCES)
-    causal.end = None
+    causal.end_of_text = None
     with pytest.raises(ValueError, match="no token for the end"):
         chain_rule(causal, SENTENCES, end=True)
 

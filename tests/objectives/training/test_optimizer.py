@@ -91,7 +91,7 @@ def test_ledger_does_not_stall_at_two_to_the_24():
     ledger = Ledger()
     ledger.update(tokens=2**24)
     for _ in range(3):
-        ledger.update(tokens=1, supervised=torch.tensor(1))
+        ledger.update(tokens=1, targets=torch.tensor(1))
     assert ledger.compute()["tokens"] == 2**24 + 3
     again = Ledger()
     again.restore(ledger.compute())
@@ -108,7 +108,7 @@ def test_nll_metric_by_hand():
     metric.update(answers([1.0, 2.0], [True, True], [False, True], read=5))
     metric.update(answers([4.5], [False], [False], read=5))
     assert metric.compute() == pytest.approx(
-        {"nats": 2.5, "accuracy": 2 / 3, "bits_per_character": 7.5 / math.log(2) / 8, "density": 0.3}
+        {"loss": 2.5, "accuracy": 2 / 3, "bits_per_character": 7.5 / math.log(2) / 8, "density": 0.3}
     )
 
 
@@ -141,4 +141,4 @@ def test_answers_are_finite_where_softmax_underflows():
 def test_nothing_asked_is_nan_and_no_crash():
     metric = NegativeLogLikelihood(1.0)
     metric.update(answers([], [], [], read=4))
-    assert math.isnan(metric.compute()["nats"]) and metric.compute()["density"] == 0
+    assert math.isnan(metric.compute()["loss"]) and metric.compute()["density"] == 0
