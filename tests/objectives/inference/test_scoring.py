@@ -7,8 +7,7 @@ import torch
 
 from objectives import CLM, MLM
 from objectives.inference.language_model import ObjectiveLanguageModel
-from objectives.inference.scoring import chain_rule, perplexity, pseudo_log_likelihood, total
-from objectives.inference.windows import windows
+from objectives.inference.scoring import chain_rule, perplexity, pseudo_log_likelihood, score_sentences, total, windows
 from tests.support.objectives import VOCABULARY, build, log_softmax, own_scores
 
 SENTENCES = [[5, 9, 9, 12], [20], [6, 7, 8, 21, 30, 1, 39]]
