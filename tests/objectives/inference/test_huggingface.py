@@ -51,18 +51,18 @@ def test_an_exported_model_has_the_special_tokens():
 
 
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
-def test_only_asked_positions_reach_the_head(kind):
+def test_only_target_positions_reach_the_head(kind):
     model, tokenizer = build_pretrained(kind)
     language_model = HuggingFaceLanguageModel(model, tokenizer, kind in CAUSAL)
     tokens = torch.randint(5, len(tokenizer), (3, 20), generator=torch.Generator().manual_seed(0))
-    asked = torch.rand(3, 20, generator=torch.Generator().manual_seed(1)) < 0.3
+    targeted = torch.rand(3, 20, generator=torch.Generator().manual_seed(1)) < 0.3
     with torch.no_grad():
-        expected = model(input_ids=tokens).logits[asked]
-        torch.testing.assert_close(language_model.logits(tokens, asked), expected, atol=1e-4, rtol=0)
-        torch.testing.assert_close(model(input_ids=tokens).logits[asked], expected)  # and the hook is gone
+        expected = model(input_ids=tokens).logits[targeted]
+        torch.testing.assert_close(language_model.logits(tokens, targeted), expected, atol=1e-4, rtol=0)
+        torch.testing.assert_close(model(input_ids=tokens).logits[targeted], expected)  # and the hook is gone
 
 
-def test_a_head_that_reads_something_else_is_refused():
+def test_a_head_with_other_inputs_is_refused():
     model, tokenizer = build_pretrained("bert")
     model.forward = lambda input_ids: type("Output", (), {"logits": torch.zeros(*input_ids.shape, 7)})
     with pytest.raises(ValueError, match="not supported"):
@@ -72,18 +72,18 @@ def test_a_head_that_reads_something_else_is_refused():
 
 
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
-def test_special_tokens_are_those_of_the_family(kind):
+def test_special_tokens_are_those_of_the_kind(kind):
     model, tokenizer = build_pretrained(kind)
     language_model = HuggingFaceLanguageModel(model, tokenizer, kind in CAUSAL)
-    before, after = {
+    bos, eos = {
         "bert": ("[CLS]", "[SEP]"),
         "modernbert": ("[CLS]", "[SEP]"),
         "roberta": ("<s>", "</s>"),
         "modernbert-decoder": ("<s>", "</s>"),
         "gpt2": ("<|endoftext|>", None),
     }[kind]
-    assert language_model.bos == (tokenizer.convert_tokens_to_ids(before),)
-    assert language_model.eos == (() if after is None else (tokenizer.convert_tokens_to_ids(after),))
+    assert language_model.bos == (tokenizer.convert_tokens_to_ids(bos),)
+    assert language_model.eos == (() if eos is None else (tokenizer.convert_tokens_to_ids(eos),))
     assert language_model.end_of_text == tokenizer.eos_token_id
     assert language_model.max_length == (62 if kind == "roberta" else 64)
     longest = torch.full((1, language_model.max_length), 7)
@@ -104,7 +104,7 @@ def test_tokenizers_of_another_size_than_the_model():
     assert HuggingFaceLanguageModel(model, tokenizer, True).max_length == 20
 
 
-def test_a_causal_model_without_a_beginning():
+def test_a_causal_model_without_a_beginning_of_sentence_token():
     model, tokenizer = build_pretrained("gpt2")
     tokenizer.bos_token = None
     language_model = HuggingFaceLanguageModel(model, tokenizer, True)
@@ -123,11 +123,11 @@ def test_scores_by_brute_force(kind):
         row, first = [*language_model.bos, *sentence, *language_model.eos], len(language_model.bos)
         assert len(values) == len(sentence)
         for place, (token, value) in enumerate(zip(sentence, values, strict=True), start=first):
-            shown = list(row)
+            inputs = list(row)
             if not language_model.causal:
-                shown[place] = tokenizer.mask_token_id
+                inputs[place] = tokenizer.mask_token_id
             with torch.no_grad():
-                logits = model(input_ids=torch.tensor([shown])).logits[0, place - language_model.causal]
+                logits = model(input_ids=torch.tensor([inputs])).logits[0, place - language_model.causal]
             assert value == pytest.approx(logits.log_softmax(-1)[token].item(), abs=1e-4)
 
 
