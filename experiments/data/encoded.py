@@ -33,7 +33,7 @@ def encode_task(probe: LabelledTask, tokenizer: Tokenizer, longest: int) -> Enco
     """Tokenize a probe task. Texts are cut after `longest` tokens; a token's label is that of its first character."""
 
     def encode(example: Example) -> EncodedText:
-        ids, spans, _ = tokenizer.codec.encode(example.text)
+        ids, spans, _ = tokenizer.encode(example.text)
         if isinstance(example.label, str):
             return EncodedText(ids[:longest], example.label)
         return EncodedText(ids[:longest], tuple(example.label[start] for start, _ in spans[:longest]))

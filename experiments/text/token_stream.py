@@ -51,7 +51,7 @@ def token_stream(documents: Iterable[str], tokenizer: Tokenizer, dtype: np.dtype
 def _joined(pieces: list[_Piece], encodings: list[Encoding], tokenizer: Tokenizer, dtype: np.dtype) -> Chunk:
     lengths = np.array([len(encoding) for encoding in encodings])
     ids = np.fromiter(itertools.chain.from_iterable(e.ids for e in encodings), dtype, lengths.sum())
-    tokenizer.strip_reserved(ids)
+    tokenizer.replace_specials(ids)
     opens = np.array([piece.opens for piece in pieces])
     closes = np.array([piece.closes for piece in pieces])
     ends = np.cumsum(lengths + opens + closes)

@@ -106,7 +106,7 @@ def test_probe_labels_follow_the_tokens():
     encoded = encode_task(LabelledTask("p", "token", [Example(text, labels)], [Example(text, labels)]), tokenizer, 100)
     (example,) = encoded.train
     assert len(example.label) == len(example.ids)
-    ids, offsets, _ = tokenizer.codec.encode(text)
+    ids, offsets, _ = tokenizer.encode(text)
     assert example.ids == ids and example.label == tuple(labels[start] for start, _ in offsets)
     cut = encode_task(LabelledTask("p", "sequence", [Example(text, "x")], []), tokenizer, 2)
     assert len(cut.train[0].ids) == 2

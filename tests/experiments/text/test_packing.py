@@ -16,6 +16,7 @@ from tokenizers import models, pre_tokenizers
 from experiments.corpora import LocalText
 from experiments.text import packed as packed_module
 from experiments.text import packing, token_stream
+from experiments.text.codec import TextCodec
 from experiments.text.packing import pack
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 from tests.support.corpus import TinyCorpus
@@ -58,7 +59,7 @@ def test_blocks_are_the_documents_in_order_and_the_manifest_counts_them(tiny_cor
 
 def test_decoded_documents_are_the_text(tiny_corpus, tmp_path):
     packed = pack(tiny_corpus, TokenizerConfig("bpe", 300), T, tmp_path)
-    text = packed.tokenizer.codec.decode(packed.blocks("validation").ravel())
+    text = packed.tokenizer.decode(packed.blocks("validation").ravel())
     pieces = text.removeprefix("[CLS]").split("[SEP][CLS]")
     assert pieces[:-1] == list(tiny_corpus.documents("validation"))[: len(pieces) - 1] and len(pieces) > 20
 
@@ -85,7 +86,7 @@ def test_a_long_document_is_cut_and_nothing_is_lost(tmp_path, monkeypatch, limit
     documents = ["a much longer document\nof two lines, " * 9, "x" * 120, "short"]
     chunks = list(token_stream.token_stream(documents, tokenizer, np.dtype("<u2")))
     stream = np.concatenate([chunk.tokens for chunk in chunks])
-    assert tokenizer.codec.decode(stream) == "".join(f"[CLS]{text}[SEP]" for text in documents)
+    assert tokenizer.decode(stream) == "".join(f"[CLS]{text}[SEP]" for text in documents)
     assert sum(chunk.documents for chunk in chunks) == 3
     assert sum(chunk.characters for chunk in chunks) == sum(map(len, documents))
 
@@ -97,9 +98,14 @@ def test_text_cannot_forge_special_tokens(tmp_path):
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     backend.add_special_tokens(names[:5])
     documents = ["word [CLS] word [SEP]", "", "[MASK] [PAD] other"]
-    (chunk,) = token_stream.token_stream(documents, Tokenizer(backend), np.dtype("<u2"))
+    tokenizer = Tokenizer(backend)
+    (chunk,) = token_stream.token_stream(documents, tokenizer, np.dtype("<u2"))
     assert chunk.tokens.tolist() == [2, 5, 1, 5, 1, 3, 2, 3, 2, 1, 1, 1, 3]
     assert chunk[1:] == (3, sum(map(len, documents)), 11)
+    encoded = tokenizer.encode_batch(documents)
+    assert encoded == [[5, 1, 5, 1], [], [1, 1, 1]] == [tokenizer.encode(text).ids for text in documents]
+    with pytest.raises(ValueError, match=r'"\[CLS\]" is a special token of this model'):
+        TextCodec(backend, tokenizer.specials, None).encode(documents[0])
 
 
 def test_a_large_vocabulary_is_stored_in_four_bytes(tmp_path):
