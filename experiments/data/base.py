@@ -6,9 +6,11 @@ B blocks a batch, T tokens a block.
 from __future__ import annotations
 
 import itertools
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from pytorch_lightning import LightningDataModule
@@ -17,8 +19,9 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from experiments.data.encoded import EncodedTask, Pair
 from experiments.data.stream import Items, held_out_batches
-from experiments.text.token_stream import forbid_parallel_encoding
 from objectives import Batch, View, Vocabulary
+
+PARALLELISM = "TOKENIZERS_PARALLELISM"
 
 
 class BlockData(LightningDataModule, ABC):
@@ -119,9 +122,7 @@ class BlockData(LightningDataModule, ABC):
         )
 
     def _loader(self, split: str, batches: Iterable[Items]) -> DataLoader:
-        if self.num_workers:
-            forbid_parallel_encoding()
-        return DataLoader(
+        return _Loader(
             _Batches(self, split, batches),
             batch_size=None,
             num_workers=self.num_workers,
@@ -133,6 +134,22 @@ class BlockData(LightningDataModule, ABC):
     def _place(self) -> tuple[int, int]:
         """Rank and number of ranks."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
+
+
+class _Loader(DataLoader):
+    """A loader whose workers start without the threads of `tokenizers`, which do not survive a fork and complain.
+
+    Where the user has set the variable, it stands.
+    """
+
+    def __iter__(self) -> Any:
+        if not self.num_workers or PARALLELISM in os.environ:
+            return super().__iter__()
+        os.environ[PARALLELISM] = "false"
+        try:
+            return super().__iter__()
+        finally:
+            del os.environ[PARALLELISM]
 
 
 class _Batches(IterableDataset):

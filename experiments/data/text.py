@@ -16,14 +16,14 @@ from experiments.data.base import BlockData
 from experiments.data.encoded import EncodedTask, Pair, encode_task
 from experiments.data.stream import BlockStream, Items
 from experiments.evaluation.word_swap import word_swap_pairs
-from experiments.text.packed import Packed
-from experiments.text.packing import pack
+from experiments.text.packed_blocks import PackedBlocks, open_packed_blocks
+from experiments.text.packing import pack, packed_directory
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 from objectives import Batch, Vocabulary
 
 
 class TextData(BlockData):
-    """A corpus as blocks of tokens, packed once and shared by all runs below one root.
+    """A corpus as blocks of tokens, packed once by `prepare_data` and shared by all runs below one root.
 
     Args:
         corpus: where the text comes from.
@@ -52,11 +52,22 @@ class TextData(BlockData):
         self.tokenizer_config = tokenizer
         self.root = root or "results/data"
         self.language = corpus.language
+        self._packed: PackedBlocks | None = None
 
-    @cached_property
-    def packed(self) -> Packed:
-        """The packed corpus; built on first use."""
-        return pack(self.corpus, self.tokenizer_config, self.block_length, self.root)
+    def prepare_data(self) -> None:
+        """Packs the corpus, unless that has been done; the only place where data is made."""
+        if self._packed is None:
+            self._packed = pack(self.corpus, self.tokenizer_config, self.block_length, self.root)
+
+    @property
+    def packed(self) -> PackedBlocks:
+        """The packed corpus. Raises ValueError when there is none yet."""
+        if self._packed is None:
+            directory = packed_directory(self.corpus, self.tokenizer_config, self.block_length, self.root)
+            if not directory.exists():
+                raise ValueError(f"{self.source} has not been packed into {directory}; call prepare_data() first")
+            self._packed = open_packed_blocks(directory)
+        return self._packed
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -73,9 +84,6 @@ class TextData(BlockData):
     @property
     def source(self) -> str:
         return type(self.corpus).__name__
-
-    def prepare_data(self) -> None:
-        _ = self.packed
 
     def save_tokenizer(self, directory: Path) -> None:
         self.tokenizer.save(directory / "tokenizer.json")

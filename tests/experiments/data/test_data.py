@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 from types import SimpleNamespace
 
@@ -9,7 +10,9 @@ import pytest
 import torch
 
 from experiments.data import TextData
+from experiments.data.base import PARALLELISM
 from experiments.data.stream import BlockStream, held_out_batches
+from experiments.text import packing
 from experiments.text.tokenizer import TokenizerConfig
 from objectives import EVALUATION_EPOCH
 from tests.support.corpus import TinyCorpus
@@ -78,8 +81,28 @@ def data(tmp_path):
 
 
 def make(root, **options):
+    data = unprepared(root, **options)
+    data.prepare_data()
+    return data
+
+
+def unprepared(root, **options):
     settings = {"block_length": 16, "batch_size": 4, "root": str(root), **options}
     return TextData(TinyCorpus(), TokenizerConfig("bpe", 300), **settings)
+
+
+@pytest.mark.parametrize("name", ["packed", "vocabulary", "tokenizer", "fingerprints"])
+def test_only_prepare_data_packs(tmp_path, name, monkeypatch):
+    data = unprepared(tmp_path)
+    with pytest.raises(ValueError, match=r"TinyCorpus has not been packed into .*; call prepare_data\(\) first"):
+        getattr(data, name)
+    assert not list(tmp_path.iterdir())
+    data.prepare_data()
+    monkeypatch.setattr(packing, "_build", None)
+    data.prepare_data()
+    assert getattr(data, name)
+    again = unprepared(tmp_path)
+    assert again.fingerprints == data.fingerprints and again.vocabulary == data.vocabulary
 
 
 def first(loader, count):
@@ -127,6 +150,19 @@ def test_validation_reads_the_same_blocks_each_time_and_keeps_the_rest(tmp_path)
 def test_vocabulary_knows_the_text(data):
     assert data.vocabulary.size == data.tokenizer.size == 300
     assert data.vocabulary.characters_per_token == data.packed.characters_per_token > 1
+
+
+def test_workers_start_without_the_threads_of_tokenizers(tmp_path, monkeypatch):
+    """And the environment is what it was afterwards; what the user has set stands."""
+    monkeypatch.delenv(PARALLELISM, raising=False)
+    data = make(tmp_path, num_workers=1)
+    seen = torch.tensor([0])
+    monkeypatch.setattr(data, "read", lambda *_: seen + len(os.environ.get(PARALLELISM, "")))
+    assert next(iter(data.train_dataloader())).item() == len("false")
+    assert PARALLELISM not in os.environ
+    monkeypatch.setenv(PARALLELISM, "true")
+    assert next(iter(data.train_dataloader())).item() == len("true")
+    assert os.environ[PARALLELISM] == "true"
 
 
 def test_a_worker_is_sent_no_blocks(data):

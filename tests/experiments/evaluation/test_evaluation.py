@@ -116,7 +116,9 @@ def test_probe_labels_follow_the_tokens():
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     corpus = LocalText(str(write_text(folder / "text.txt")), validation=0.2)
-    return TextData(corpus, TokenizerConfig("bpe", 300), 16, 4, validation_blocks=8, root=str(folder / "packed"))
+    data = TextData(corpus, TokenizerConfig("bpe", 300), 16, 4, validation_blocks=8, root=str(folder / "packed"))
+    data.prepare_data()
+    return data
 
 
 def objective_for(data, cls, **changes):

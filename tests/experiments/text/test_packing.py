@@ -3,7 +3,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 from experiments.corpora import LocalText
-from experiments.text import packed as packed_module
-from experiments.text import packing, token_stream
+from experiments.text import packed_blocks, packing, token_stream
 from experiments.text.codec import TextCodec
 from experiments.text.packing import pack
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
@@ -182,9 +180,9 @@ def test_damage_is_found_and_named_with_the_fix(tiny_corpus, tmp_path, name, dam
 
 def test_another_format_is_not_read(tiny_corpus, tmp_path, monkeypatch):
     packed = pack(tiny_corpus, TokenizerConfig("character"), T, tmp_path)
-    monkeypatch.setattr(packed_module, "FORMAT", 2)
+    monkeypatch.setattr(packed_blocks, "FORMAT", 2)
     with pytest.raises(ValueError, match="another version"):
-        packed_module.open_packed(packed.directory)
+        packed_blocks.open_packed_blocks(packed.directory)
 
 
 @pytest.mark.parametrize(
@@ -255,22 +253,8 @@ def test_two_processes_at_once_build_once(tmp_path):
     assert sorted(map(len, answers)) == [1, 2] and answers[0][-1] == answers[1][-1]
 
 
-def test_parallel_encoding_is_forbidden_for_forks_only(monkeypatch):
-    name = "TOKENIZERS_PARALLELISM"
-    monkeypatch.setattr(token_stream, "_forbidden_here", False)
-    monkeypatch.setenv(name, "true")
-    token_stream.forbid_parallel_encoding()
-    assert os.environ[name] == "true"
-    monkeypatch.delenv(name)
-    token_stream.forbid_parallel_encoding()
-    assert os.environ[name] == "false"
-    with token_stream.parallel_encoding():
-        assert name not in os.environ
-    assert os.environ[name] == "false"
-
-
 def test_fingerprint_covers_every_block(tiny_corpus, tmp_path):
     packed = pack(tiny_corpus, TokenizerConfig("character"), T, tmp_path)
     digest = hashlib.sha256((packed.directory / "train.bin").read_bytes()).hexdigest()
     assert packed.manifest["files"]["train.bin"]["sha256"] == digest
-    assert packed.fingerprint == packed_module.seal_of(packed.manifest)
+    assert packed.fingerprint == packed_blocks.seal_of(packed.manifest)
