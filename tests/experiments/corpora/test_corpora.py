@@ -36,8 +36,8 @@ def test_probes_are_held_out_and_share_no_document(corpus_class):
     corpus = corpus_class()
     read = "\n".join([*corpus.documents("train"), *corpus.documents("validation")])
     probed = "\n".join(corpus.documents("probe"))
-    probes = corpus.probes()
-    assert probes == corpus_class().probes()
+    probes = corpus.labelled_tasks()
+    assert probes == corpus_class().labelled_tasks()
     for probe in probes:
         train, test = ({example.text for example in part} for part in (probe.train, probe.test))
         assert train and test and not train & test
@@ -54,10 +54,10 @@ def test_king_james_is_read_as_chapters_without_brackets():
 
 
 def test_king_james_probe_asks_for_the_group_of_books():
-    (probe,) = KingJames(probe_train=300, probe_test=200).probes()
+    (probe,) = KingJames(probe_train=300, probe_test=200).labelled_tasks()
     assert (probe.name, probe.level, len(probe.train), len(probe.test)) == ("books", "sequence", 300, 200)
     assert {example.label for example in probe.train} == set(GROUPS)
-    labels = {example.text: example.label for example in KingJames(probe=0.9).probes()[0].train}
+    labels = {example.text: example.label for example in KingJames(probe=0.9).labelled_tasks()[0].train}
     chapters = list(KingJames().texts())
     for group, chapter in {"law": chapters[0], "letters and revelation": chapters[-1]}.items():
         assert {label for text, label in labels.items() if text in chapter} <= {group}
@@ -65,7 +65,7 @@ def test_king_james_probe_asks_for_the_group_of_books():
 
 def test_peoples_daily_probes_match_the_tagged_source():
     corpus = PeoplesDaily(entities_train=150, entities_test=100)
-    sentiment, entities = corpus.probes()
+    sentiment, entities = corpus.labelled_tasks()
     assert (sentiment.name, sentiment.level) == ("sentiment", "sequence")
     assert {example.label for example in sentiment.train + sentiment.test} == {"positive", "negative"}
     assert (entities.name, entities.level, len(entities.train), len(entities.test)) == (
@@ -157,7 +157,7 @@ def test_local_text_reads_every_format_and_skips_blank_documents(files, suffix):
     assert list(corpus.texts()) == LINES
     train, validation = list(corpus.documents("train")), list(corpus.documents("validation"))
     assert sorted(train + validation) == sorted(LINES) and train and validation
-    assert list(corpus.documents("probe")) == [] == corpus.probes()
+    assert list(corpus.documents("probe")) == [] == corpus.labelled_tasks()
     assert set(corpus.sentences()) == set(validation)
 
 

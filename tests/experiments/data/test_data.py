@@ -11,7 +11,7 @@ import torch
 
 from experiments.data import TextData
 from experiments.data.base import PARALLELISM
-from experiments.data.stream import BlockStream, held_out_batches
+from experiments.data.stream import BlockStream, validation_items
 from experiments.text import packing
 from experiments.text.tokenizer import TokenizerConfig
 from objectives import EVALUATION_EPOCH
@@ -61,15 +61,15 @@ def test_an_impossible_stream_is_refused(wrong):
         BlockStream(**{"blocks": 3, "batch_size": 2, **wrong})
 
 
-def test_held_out_blocks_are_spread_evenly_and_in_order():
-    assert held_out_batches(5, 256, 2) == [[(EVALUATION_EPOCH, i) for i in part] for part in ([0, 1], [2, 3], [4])]
-    indices = [index for _, index in flat(held_out_batches(1000, 8, 3))]
+def test_validation_blocks_are_spread_evenly_and_in_order():
+    assert validation_items(5, 256, 2) == [[(EVALUATION_EPOCH, i) for i in part] for part in ([0, 1], [2, 3], [4])]
+    indices = [index for _, index in flat(validation_items(1000, 8, 3))]
     assert indices == [0, 125, 250, 375, 500, 625, 750, 875]
 
 
 @pytest.mark.parametrize("blocks", [7, 8, 100])
-def test_held_out_blocks_are_shared_out_evenly_among_ranks(blocks):
-    ranks = [held_out_batches(blocks, 9, 2, rank, 3) for rank in range(3)]
+def test_validation_blocks_are_shared_out_evenly_among_ranks(blocks):
+    ranks = [validation_items(blocks, 9, 2, rank, 3) for rank in range(3)]
     assert len({tuple(map(len, batches)) for batches in ranks}) == 1
     indices = [index for batches in ranks for _, index in flat(batches)]
     assert len(indices) == len(set(indices)) == min(blocks, 9) // 3 * 3
@@ -118,7 +118,7 @@ def test_batches_hold_the_blocks_they_name(data):
         assert batch.tokens_BT.tolist() == blocks[batch.index_B.numpy()].tolist()
 
 
-@pytest.mark.parametrize("loader", ["train_dataloader", "val_dataloader"])
+@pytest.mark.parametrize("loader", ["train_dataloader", "validation_batches"])
 def test_batches_do_not_depend_on_workers(tmp_path, loader):
     alone = first(getattr(make(tmp_path), loader)(), 12)
     helped = first(getattr(make(tmp_path, num_workers=2), loader)(), 12)
@@ -136,15 +136,16 @@ def test_the_stream_goes_on_where_the_trainer_stands(data):
     assert torch.equal(first(data.train_dataloader(), 3)[2].index_B, whole[5].index_B)
 
 
-def test_validation_reads_the_same_blocks_each_time_and_keeps_the_rest(tmp_path):
+def test_validation_reads_the_same_blocks_each_time_spread_over_all(tmp_path):
     data = make(tmp_path, validation_blocks=10)
     count = data.packed.block_count("validation")
     for _ in range(2):
-        read = list(data.val_dataloader())
+        read = list(data.validation_batches())
         assert [len(batch.index_B) for batch in read] == [4, 4, 2]
         assert torch.cat([batch.index_B for batch in read]).tolist() == [place * count // 10 for place in range(10)]
         assert all((batch.epoch_B == EVALUATION_EPOCH).all() for batch in read)
-    assert torch.cat([batch.index_B for batch in data.test_dataloader()]).tolist() == list(range(count))
+    data.validation_blocks = 10**6
+    assert torch.cat([batch.index_B for batch in data.validation_batches()]).tolist() == list(range(count))
 
 
 def test_vocabulary_knows_the_text(data):
@@ -157,7 +158,7 @@ def test_workers_start_without_the_threads_of_tokenizers(tmp_path, monkeypatch):
     monkeypatch.delenv(PARALLELISM, raising=False)
     data = make(tmp_path, num_workers=1)
     seen = torch.tensor([0])
-    monkeypatch.setattr(data, "read", lambda *_: seen + len(os.environ.get(PARALLELISM, "")))
+    monkeypatch.setattr(data, "batch_of", lambda *_: seen + len(os.environ.get(PARALLELISM, "")))
     assert next(iter(data.train_dataloader())).item() == len("false")
     assert PARALLELISM not in os.environ
     monkeypatch.setenv(PARALLELISM, "true")

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, IGNORE, MLM, Budget, OptimizerConfig, Predictions, Vocabulary, evaluation_key
+from objectives import CLM, IGNORE, MLM, Budget, OptimizerConfig, Vocabulary, evaluation_key
 from objectives.training.flops import training_flops
-from objectives.training.ledger import Ledger, NegativeLogLikelihood
+from objectives.training.ledger import Ledger
 from tests.support.objectives import VOCABULARY, build, make_batch
 
 
@@ -98,20 +98,6 @@ def test_ledger_does_not_stall_at_two_to_the_24():
     assert again.compute() == ledger.compute()
 
 
-def answers(nats, correct, special, read):
-    flags = [torch.tensor(values, dtype=torch.bool) for values in (correct, special)]
-    return Predictions(torch.zeros(1, read, dtype=torch.bool), torch.tensor(nats).double(), *flags)
-
-
-def test_nll_metric_by_hand():
-    metric = NegativeLogLikelihood(characters_per_token=4.0)
-    metric.update(answers([1.0, 2.0], [True, True], [False, True], read=5))
-    metric.update(answers([4.5], [False], [False], read=5))
-    assert metric.compute() == pytest.approx(
-        {"nats": 2.5, "accuracy": 2 / 3, "bits_per_character": 7.5 / math.log(2) / 8, "density": 0.3}
-    )
-
-
 def test_answers_are_log_probabilities_and_hits():
     objective = build(CLM)
     batch = make_batch(blocks=2)
@@ -136,9 +122,3 @@ def test_answers_are_finite_where_softmax_underflows():
     with torch.no_grad():
         nats = objective.predict(view, batch.tokens_BT).nats_N
     assert nats.isfinite().all() and nats.max() > 300
-
-
-def test_nothing_asked_is_nan_and_no_crash():
-    metric = NegativeLogLikelihood(1.0)
-    metric.update(answers([], [], [], read=4))
-    assert math.isnan(metric.compute()["nats"]) and metric.compute()["density"] == 0

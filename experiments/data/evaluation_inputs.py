@@ -1,4 +1,4 @@
-"""Questions about text, in token ids: what an evaluation puts to a model."""
+"""What data hands to an evaluation besides blocks: labelled tasks in token ids, and sentences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from experiments.corpora.base import Example, LabelledTask
 from experiments.text.tokenizer import Tokenizer
 
-Pair = tuple[list[int], list[int]]
-"""A real sentence and its scrambled version, without special tokens."""
+
+@dataclass(frozen=True)
+class TextSentences:
+    """Sentences as text, and what it takes to read them."""
+
+    texts: list[str]
+    language: str | None
+    """"zh": a word is a character; anything else: what stands between white space."""
+    tokenizer: Tokenizer
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,7 @@ class EncodedText:
 
 @dataclass(frozen=True)
 class EncodedTask:
-    """A probe task in token ids."""
+    """A labelled task in token ids."""
 
     name: str
     level: str
@@ -29,8 +36,8 @@ class EncodedTask:
     test: list[EncodedText]
 
 
-def encode_task(probe: LabelledTask, tokenizer: Tokenizer, longest: int) -> EncodedTask:
-    """Tokenize a probe task. Texts are cut after `longest` tokens; a token's label is that of its first character."""
+def encode_task(task: LabelledTask, tokenizer: Tokenizer, longest: int) -> EncodedTask:
+    """Encode a labelled task. Texts are cut after `longest` tokens; a token's label is that of its first character."""
 
     def encode(example: Example) -> EncodedText:
         ids, spans, _ = tokenizer.encode(example.text)
@@ -38,5 +45,5 @@ def encode_task(probe: LabelledTask, tokenizer: Tokenizer, longest: int) -> Enco
             return EncodedText(ids[:longest], example.label)
         return EncodedText(ids[:longest], tuple(example.label[start] for start, _ in spans[:longest]))
 
-    train, test = ([encode(example) for example in part] for part in (probe.train, probe.test))
-    return EncodedTask(probe.name, probe.level, [text for text in train if text.ids], [t for t in test if t.ids])
+    train, test = ([encode(example) for example in part] for part in (task.train, task.test))
+    return EncodedTask(task.name, task.level, [text for text in train if text.ids], [t for t in test if t.ids])
