@@ -80,9 +80,7 @@ def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], re
         minicons = scorer.MaskedLMScorer(model, "cpu", tokenizer=theirs)
 
     def by_us(language_model: LanguageModel) -> list[float]:
-        return [
-            total(scores) for scores in score(language_model, [tokenizer.codec.encode(text).ids for text in sentences])
-        ]
+        return [total(scores) for scores in score(language_model, [tokenizer.encode(text).ids for text in sentences])]
 
     def by_minicons(size: int) -> list[float]:
         batches = (sentences[start : start + size] for start in range(0, len(sentences), size))

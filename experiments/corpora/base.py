@@ -1,4 +1,4 @@
-"""What a corpus offers: documents of three disjoint splits, and held-out questions about them."""
+"""What a corpus offers: documents in three disjoint splits, labelled tasks and validation sentences."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SPLITS = ("train", "validation", "probe")
+"""Documents to train on, to validate on, and to draw labelled tasks from."""
 SENTENCES_KEPT = 2000
 
 # Chinese marks end a sentence where they stand (closing quotes included), Latin ones only before white space.
@@ -20,7 +21,7 @@ _SENTENCE_BREAK = re.compile(r"(?<=[。！？])(?![”’」』）。！？])|(?
 
 @dataclass(frozen=True)
 class Example:
-    """One question of a probe."""
+    """A text of a labelled task, with its label."""
 
     text: str
     label: str | tuple[str, ...]
@@ -29,7 +30,7 @@ class Example:
 
 @dataclass(frozen=True)
 class LabelledTask:
-    """A labelled task for a linear classifier on frozen features; train and test share no document."""
+    """Labelled texts for a linear probe of frozen features; train and test share no document."""
 
     name: str
     level: str
@@ -42,7 +43,7 @@ class Corpus(ABC):
     """Documents by split. The same corpus yields the same documents in the same order, everywhere."""
 
     language: str | None = None
-    """"zh": sentences are scrambled by character; anything else: by white-space separated word."""
+    """"zh": a word is a character; anything else: what stands between white space."""
     default_tokenizer: str = "bpe"
     """The kind that `TokenizerConfig(kind="auto")` stands for: "bpe" or "character"."""
 
@@ -54,23 +55,22 @@ class Corpus(ABC):
     def fingerprint(self) -> str:
         """Hash of all that decides what `documents` yields."""
 
-    def probes(self) -> list[LabelledTask]:
-        """Labelled tasks, drawn from the probe split."""
+    def labelled_tasks(self) -> list[LabelledTask]:
+        """Labelled tasks, drawn from the probe split; none where a corpus has no labels."""
         return []
 
     def sentences(self) -> list[str]:
-        """At most 2,000 held-out sentences of at least 4 words (characters where `language` is "zh")."""
+        """At most 2,000 sentences of the validation split, of at least 4 words (characters in Chinese)."""
         pieces = (piece for text in self.documents("validation") for piece in split_sentences(text))
         return choose_sentences(pieces, self.language)
 
 
 class SplitByHash(Corpus):
-    """A corpus whose documents fall into splits by the hash of their text, so that a duplicate cannot cross
-    over.
+    """A corpus whose documents fall into splits by the hash of their text, so that duplicates share a split.
 
     Args:
-        validation: share of the documents that is held out for the loss and the sentences.
-        probe: share of the documents that is held out for the probes.
+        validation: share of the documents in the validation split.
+        probe: share of the documents in the probe split, which labelled tasks are drawn from.
     """
 
     def __init__(self, validation: float, probe: float) -> None:
@@ -104,13 +104,13 @@ def check_split(split: str) -> None:
 
 
 def fraction(text: str, purpose: str) -> float:
-    """A number in [0, 1) that depends on the text and the purpose alone, the same in every process."""
+    """A number in [0, 1) that depends on the text and the purpose alone; it is the same in every process."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=purpose.encode()).digest()
     return int.from_bytes(digest, "big") / 2**64
 
 
 def hash_ordered(examples: Iterable[Example], limit: int) -> list[Example]:
-    """At most `limit` different examples in the order of their hashes: each beginning is a fair sample."""
+    """At most `limit` different examples in the order of their hashes, so that the first n are a fair sample."""
     return heapq.nsmallest(
         limit, dict.fromkeys(examples), key=lambda example: (fraction(example.text, "order"), example.text)
     )
@@ -119,14 +119,14 @@ def hash_ordered(examples: Iterable[Example], limit: int) -> list[Example]:
 def labelled_task(
     name: str, level: str, train: Iterable[Example], test: Iterable[Example], sizes: tuple[int, int]
 ) -> LabelledTask:
-    """A probe of at most the given sizes; what is asked in training is not asked again in the test."""
+    """A labelled task of at most the given sizes (train, test); no text is in both."""
     chosen = hash_ordered(train, sizes[0])
     seen = {example.text for example in chosen}
     return LabelledTask(name, level, chosen, hash_ordered((e for e in test if e.text not in seen), sizes[1]))
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, by line and by final mark (. ! ? 。 ！ ？); abbreviations are cut too."""
+    """The sentences of a text, split at line ends and final marks (. ! ? 。 ！ ？), abbreviations included."""
     return [piece.strip() for piece in _SENTENCE_BREAK.split(text) if piece and not piece.isspace()]
 
 
@@ -150,7 +150,7 @@ def digest_of(*parts: object) -> str:
 
 
 def package_folder(package: str, corpus: str) -> Path:
-    """Where an installed package lies, without importing it.
+    """The folder of an installed package, found without importing it.
 
     Raises:
         ValueError: when it is not installed; the message says what to install.

@@ -12,19 +12,18 @@ from experiments.records.durable import file_digest
 
 
 class HubText(SplitByHash):
-    """A text column of a data set on the Hugging Face hub, or of a local folder laid out like one.
+    """A text column of a data set on the Hugging Face hub, or of a local folder with the same layout.
 
     Args:
         name: name on the hub such as "Salesforce/wikitext", or a local folder.
         config: configuration of the data set such as "wikitext-103-raw-v1".
         column: the column that holds the text.
         split: the split to train on.
-        validation_split: the split that is held out; without it, documents of `split` are held out.
-        validation: share of the documents of `split` that is held out when there is no `validation_split`.
+        validation_split: the split to validate on; a share of the documents of `split` when not given.
+        validation: that share.
         revision: branch, tag or commit on the hub.
-        streaming: read over the network without downloading the data set first; local folders are always
-            streamed.
-        language: "zh" makes the character tokenizer the default and scrambles sentences by character.
+        streaming: read over the network without downloading the data set first; local folders are always streamed.
+        language: "zh" makes the character tokenizer the default, and a character the word that word swap moves.
     """
 
     def __init__(
@@ -63,8 +62,8 @@ class HubText(SplitByHash):
         return self._read(self.validation_split if split == "validation" else self.split)
 
     def fingerprint(self) -> str:
-        held_out = self.validation_split or self.validation
-        return digest_of("HubText", 1, self._version(), self.config, self.column, self.split, held_out)
+        validation = self.validation_split or self.validation
+        return digest_of("HubText", 1, self._version(), self.config, self.column, self.split, validation)
 
     def _version(self) -> object:
         """Contents of a local folder; name and commit of a data set on the hub."""

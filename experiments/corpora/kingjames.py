@@ -42,14 +42,14 @@ class Chapter(NamedTuple):
 class KingJames(SplitByHash):
     """English of 1611-1769: 1,189 chapters, 4.1 million characters. A document is a chapter.
 
-    The brackets around the translators' additions ("darkness [was]") are dropped and white space is made
-    single spaces. LabelledTask task "books": which group of books a verse is from, six classes.
+    The brackets around the translators' additions ("darkness [was]") are dropped, and runs of white space become
+    single spaces. Labelled task "books": which group of books a verse is from, six classes.
 
     Args:
-        validation: share of the chapters that is held out for the loss and the sentences.
-        probe: share of the chapters that is held out for the probe.
-        probe_train: largest number of verses that the probe learns from.
-        probe_test: largest number of verses that the probe is tested on.
+        validation: share of the chapters in the validation split.
+        probe: share of the chapters in the probe split.
+        probe_train: at most so many verses are learned from in the labelled task.
+        probe_test: at most so many verses are tested on in the labelled task.
     """
 
     language = "en"
@@ -70,10 +70,10 @@ class KingJames(SplitByHash):
 
     def sentences(self) -> list[str]:
         """The verses of the validation chapters."""
-        held_out = (chapter for chapter in _chapters() if self.split_of(chapter.text) == "validation")
-        return choose_sentences((verse for chapter in held_out for verse in chapter.verses), self.language)
+        chapters = (chapter for chapter in _chapters() if self.split_of(chapter.text) == "validation")
+        return choose_sentences((verse for chapter in chapters for verse in chapter.verses), self.language)
 
-    def probes(self) -> list[LabelledTask]:
+    def labelled_tasks(self) -> list[LabelledTask]:
         halves: dict[bool, list[Example]] = {True: [], False: []}
         for chapter in _chapters():
             if self.split_of(chapter.text) == "probe":

@@ -1,4 +1,4 @@
-"""Text files of one's own."""
+"""Your own text files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ FORMATS = {".txt": "text", ".jsonl": "json", ".csv": "csv", ".parquet": "parquet
 
 
 class LocalText(SplitByHash):
-    """One or many txt, jsonl, csv or parquet files, read in a stream through `datasets`; blank documents are
-    skipped.
+    """One or many txt, jsonl, csv or parquet files, streamed through `datasets`; blank documents are skipped.
 
     Args:
         path: a file or a pattern such as "texts/*.txt", or a list of them; all of one format.
         column: where jsonl, csv and parquet files keep the text.
         sample_by: what a document of a txt file is: a "line", a "paragraph" (up to a blank line) or the whole
             "document" (file).
-        validation: share of the documents that is held out for the loss and the sentences.
-        language: "zh" makes the character tokenizer the default and scrambles sentences by character.
+        validation: share of the documents in the validation split.
+        language: "zh" makes the character tokenizer the default, and a character the word that word swap moves.
     """
 
     def __init__(

@@ -32,20 +32,19 @@ class PeoplesDaily(SplitByHash):
     """Simplified Chinese: the People's Daily of January 1998 and shop reviews, 3 million characters.
 
     A document is a sentence of the news (a headline counts as one) or a review; repeated ones are read once. The
-    tags of the news are dropped, HTML entities in reviews are resolved and their white space is made single
-    spaces.
+    tags of the news are dropped; in reviews, HTML entities are resolved and runs of white space become single spaces.
 
-    LabelledTask task "sentiment": is a review positive or negative (texts filed under both are left out). LabelledTask task
-    "entities": which characters of a news sentence belong to a person (PER, tag nr), a place (LOC, ns) or an
-    organisation (ORG, nt); the sentences have 4 to 120 characters and at least one name.
+    Labelled task "sentiment": whether a review is positive or negative (texts filed under both are left out).
+    Labelled task "entities": which characters of a news sentence belong to a person (PER, tag nr), a place (LOC, ns)
+    or an organisation (ORG, nt); the sentences have 4 to 120 characters and at least one name.
 
     Args:
-        validation: share of the documents that is held out for the loss and the sentences.
-        probe: share of the documents that is held out for the probes.
-        probe_train: largest number of reviews that the sentiment probe learns from.
-        probe_test: largest number of reviews that the sentiment probe is tested on.
-        entities_train: largest number of sentences that the entity probe learns from.
-        entities_test: largest number of sentences that the entity probe is tested on.
+        validation: share of the documents in the validation split.
+        probe: share of the documents in the probe split.
+        probe_train: at most so many reviews are learned from in the task "sentiment".
+        probe_test: at most so many reviews are tested on in the task "sentiment".
+        entities_train: at most so many sentences are learned from in the task "entities".
+        entities_test: at most so many sentences are tested on in the task "entities".
     """
 
     language = "zh"
@@ -79,7 +78,7 @@ class PeoplesDaily(SplitByHash):
         news = (sentence for sentence, _ in _news_sentences(self._folder / NEWS))
         return choose_sentences((text for text in news if self.split_of(text) == "validation"), self.language)
 
-    def probes(self) -> list[LabelledTask]:
+    def labelled_tasks(self) -> list[LabelledTask]:
         sentiment, entities = self._halved(self._labelled_reviews()), self._halved(self._labelled_sentences())
         return [
             labelled_task("sentiment", "sequence", *sentiment, self.sentiment_sizes),
@@ -87,7 +86,7 @@ class PeoplesDaily(SplitByHash):
         ]
 
     def _halved(self, examples: Iterator[tuple[str, Example]]) -> tuple[list[Example], list[Example]]:
-        """Examples given with their documents: those of two thirds of the documents, and the rest."""
+        """Of examples with their documents: those of two thirds of the documents, and the rest."""
         train: list[Example] = []
         test: list[Example] = []
         for document, example in examples:
@@ -104,7 +103,7 @@ class PeoplesDaily(SplitByHash):
                     yield review, Example(review, label)
 
     def _labelled_sentences(self) -> Iterator[tuple[str, Example]]:
-        """Sentences of the news of the probe split that have a name in them."""
+        """Sentences of the news of the probe split that contain a name."""
         labelled = dict(_news_sentences(self._folder / NEWS))
         for sentence, labels in labelled.items():
             if self.split_of(sentence) == "probe" and 4 <= len(sentence) <= 120 and set(labels) != {"O"}:
@@ -112,7 +111,7 @@ class PeoplesDaily(SplitByHash):
 
 
 def _news_sentences(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The sentences of the news, with one label a character."""
+    """The sentences of the news, with one label per character."""
     for words in _news(path):
         text, start = "".join(word for word, _ in words), 0
         labels = tuple(ENTITIES.get(tag, "O") for word, tag in words for _ in word)

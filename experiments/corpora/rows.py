@@ -1,4 +1,4 @@
-"""The text column of a `datasets` data set, read in a stream."""
+"""The text column of a `datasets` data set, streamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of tokens, packed from text or generated: an endless training stream, and held-out blocks in a fixed order."""
+"""Blocks of tokens, packed from text or generated: an endless training stream, and validation blocks in fixed order."""
 
 from experiments.data.base import BlockData
 from experiments.data.generated import GeneratedData

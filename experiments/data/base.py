@@ -1,4 +1,4 @@
-"""What every source of blocks shares: the loaders, and what an evaluation asks of it.
+"""What every source of blocks shares: the loaders, and what it hands to an evaluation.
 
 B blocks a batch, T tokens a block.
 """
@@ -6,34 +6,39 @@ B blocks a batch, T tokens a block.
 from __future__ import annotations
 
 import itertools
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from pytorch_lightning import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from experiments.data.encoded import EncodedTask, Pair
-from experiments.data.stream import Items, held_out_batches
-from experiments.text.token_stream import forbid_parallel_encoding
+from experiments.data.evaluation_inputs import EncodedTask, TextSentences
+from experiments.data.stream import Items, validation_items
 from objectives import Batch, View, Vocabulary
+
+PARALLELISM = "TOKENIZERS_PARALLELISM"
 
 
 class BlockData(LightningDataModule, ABC):
-    """Blocks of T tokens: an endless training stream, and held-out blocks in a fixed order.
+    """Blocks of T tokens: an endless training stream, and validation blocks in a fixed order.
+
+    `prepare_data` is where data is made, once for all processes; everything else reads what is there.
 
     Args:
         block_length: T, the tokens of a block.
         batch_size: blocks that one device reads at once.
-        validation_blocks: at most so many held-out blocks are read in a validation.
+        validation_blocks: at most so many blocks are read in an evaluation.
         num_workers: processes that read ahead; the batches do not depend on it.
         seed: of the order of the training blocks.
     """
 
     language: str | None = None
-    """"zh" or other; None where the text is no natural language."""
+    """That of the text, such as "zh"; None where it is not known, or no natural language."""
 
     def __init__(self, block_length: int, batch_size: int, validation_blocks: int, num_workers: int, seed: int) -> None:
         super().__init__()
@@ -52,50 +57,52 @@ class BlockData(LightningDataModule, ABC):
     @property
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
-        """What the objectives have to know of the tokens."""
+        """What an objective has to know about the tokens."""
 
     @property
     @abstractmethod
     def fingerprints(self) -> dict[str, str]:
-        """Hashes of "tokenizer" and "data": equal where two runs read the same text as the same tokens."""
+        """Hashes of "tokenizer" and "data": equal where two runs read the same text in the same tokens."""
 
     @property
     @abstractmethod
     def source(self) -> str:
-        """Name of the corpus or language."""
+        """Name of the corpus or of the language."""
 
     @abstractmethod
     def stream(self, rank: int, world_size: int, start_batch: int) -> Iterable[Items]:
         """Items of the training batches of one rank, without end."""
 
     @abstractmethod
-    def held_out_count(self) -> int:
-        """Number of held-out blocks."""
+    def validation_block_count(self) -> int:
+        """Number of blocks in the validation split."""
 
     @abstractmethod
-    def read(self, split: str, items: Items) -> Batch:
+    def batch_of(self, split: str, items: Items) -> Batch:
         """The blocks of some items of "train" or "validation"; called in the process that loads."""
 
     @abstractmethod
-    def probes(self) -> list[EncodedTask]:
+    def labelled_tasks(self) -> list[EncodedTask]:
         """Labelled tasks in token ids."""
 
     @abstractmethod
-    def word_swap_pairs(self, count: int, longest: int) -> list[Pair]:
-        """Up to `count` held-out sentences of at most `longest` tokens, each with a scrambled version."""
+    def validation_sentences(self, count: int) -> TextSentences | list[list[int]]:
+        """Sentences of the validation split: all those of a text, or `count` whole blocks of a generated language as
+        token ids without special tokens."""
 
     def save_tokenizer(self, directory: Path) -> None:
-        """Write the tokenizer into a run's directory, where text is what the tokens stand for."""
+        """Write the tokenizer into a run's directory, where the tokens stand for text."""
         return None
 
-    def ceilings(self) -> dict[str, float]:
-        """Best possible results of the probes, by quantity; none where the rules of the text are not known."""
+    def bayes_accuracies(self) -> dict[str, dict[str, float]]:
+        """By labelled task, the accuracy of the best guess from what a view of the text gives away; none where the
+        rules of the text are not known."""
         return {}
 
-    def floor(self, view: View, tokens_BT: Tensor) -> Tensor | None:
-        """Lowest possible nats at each asked position of a view, (B, T) float64, 0 elsewhere.
+    def bayes_loss(self, view: View, tokens_BT: Tensor) -> Tensor | None:
+        """Least possible nats at each target position of a view of clean tokens, (B, T) float64, 0 elsewhere.
 
-        None where the rules of the text are not known.
+        None where it is not known.
         """
         return None
 
@@ -103,36 +110,45 @@ class BlockData(LightningDataModule, ABC):
         """An endless stream that goes on where the trainer's step count stands."""
         trainer = self.trainer
         start = trainer.global_step * trainer.accumulate_grad_batches if trainer is not None else 0
-        return self._loader("train", self.stream(*self._place(), start))
+        return self._loader("train", self.stream(*self._rank_and_world_size(), start))
 
-    def val_dataloader(self) -> DataLoader:
-        """At most `validation_blocks` held-out blocks, evenly spread; the last batch may be smaller."""
-        return self._held_out(self.validation_blocks)
+    def validation_batches(self) -> DataLoader:
+        """This rank's part of at most `validation_blocks` blocks, evenly spread; the last batch may be smaller.
 
-    def test_dataloader(self) -> DataLoader:
-        """All held-out blocks."""
-        return self._held_out(self.held_out_count())
-
-    def _held_out(self, limit: int) -> DataLoader:
-        return self._loader(
-            "validation", held_out_batches(self.held_out_count(), limit, self.batch_size, *self._place())
-        )
+        Not under the name that Lightning looks for: evaluation asks for it, not the trainer.
+        """
+        count = self.validation_block_count()
+        place = self._rank_and_world_size()
+        return self._loader("validation", validation_items(count, self.validation_blocks, self.batch_size, *place))
 
     def _loader(self, split: str, batches: Iterable[Items]) -> DataLoader:
-        if self.num_workers:
-            forbid_parallel_encoding()
-        return DataLoader(
+        return _Loader(
             _Batches(self, split, batches),
             batch_size=None,
             num_workers=self.num_workers,
             pin_memory=torch.cuda.is_available(),
-            # Its own, or each pass over the held-out blocks would move the global one on.
+            # Its own, or each pass over the validation blocks would move the global one on.
             generator=torch.Generator(),
         )
 
-    def _place(self) -> tuple[int, int]:
-        """Rank and number of ranks."""
+    def _rank_and_world_size(self) -> tuple[int, int]:
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
+
+
+class _Loader(DataLoader):
+    """A loader whose workers are started with the threads of `tokenizers` switched off: they do not survive a fork.
+
+    The environment is changed for that moment only, and not at all where the user has set the variable.
+    """
+
+    def __iter__(self) -> Any:
+        if not self.num_workers or PARALLELISM in os.environ:
+            return super().__iter__()
+        os.environ[PARALLELISM] = "false"
+        try:
+            return super().__iter__()
+        finally:
+            del os.environ[PARALLELISM]
 
 
 class _Batches(IterableDataset):
@@ -150,4 +166,4 @@ class _Batches(IterableDataset):
         worker = get_worker_info()
         first, step = (worker.id, worker.num_workers) if worker else (0, 1)
         for items in itertools.islice(self.batches, first, None, step):
-            yield self.data.read(self.split, items)
+            yield self.data.batch_of(self.split, items)

@@ -1,4 +1,4 @@
-"""Which blocks are read when: pure functions of (seed, rank, number of the batch).
+"""Which blocks are read when: a pure function of seed, rank and number of the batch.
 
 B blocks a batch, W ranks.
 """
@@ -19,7 +19,7 @@ Items = list[tuple[int, int]]
 class BlockStream:
     """The items of each batch, without end: epoch e's order is the permutation drawn from Philox(key=[seed, e]).
 
-    The stream goes on over the ends of epochs, so a batch may hold blocks of two. Of each global batch of W·B items,
+    The stream runs on across epochs, so a batch may hold blocks of two. Of each global batch of W·B items,
     rank r takes the r-th B.
 
     Args:
@@ -28,7 +28,7 @@ class BlockStream:
         seed: of the order; not negative.
         rank: r, from 0 to W - 1.
         world_size: W.
-        start_batch: number of batches to skip, at no cost.
+        start_batch: number of batches to skip, which takes no time.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class FreshStream:
 
     def __init__(self, batch_size: int, seed: int, rank: int, world_size: int, start_batch: int) -> None:
         if seed >= self.SEEDS:
-            raise ValueError(f"seed {seed} is too large for an endless stream; take one below {self.SEEDS}")
+            raise ValueError(f"seed {seed} is too large for generated data; take one below {self.SEEDS}")
         self.batch_size, self.seed, self.rank, self.world_size = batch_size, seed, rank, world_size
         self.start_batch = start_batch
 
@@ -90,10 +90,10 @@ def places(batch: int, batch_size: int, rank: int, world_size: int) -> range:
     return range(first, first + batch_size)
 
 
-def held_out_batches(blocks: int, limit: int, batch_size: int, rank: int = 0, world_size: int = 1) -> list[Items]:
-    """Items of at most `limit` blocks, evenly spread over all, in ascending order and in the evaluation epoch.
+def validation_items(blocks: int, limit: int, batch_size: int, rank: int = 0, world_size: int = 1) -> list[Items]:
+    """Items of the validation batches: at most `limit` of the blocks, evenly spread over all and in ascending order.
 
-    Ranks take turns, and get equally many: up to W - 1 blocks are left out.
+    Ranks take turns, and get equally many: up to W - 1 blocks are left out. The epoch is that of evaluations.
     """
     kept = min(blocks, limit)
     kept = max(kept - kept % world_size, 1)

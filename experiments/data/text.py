@@ -13,24 +13,23 @@ import torch
 
 from experiments.corpora.base import Corpus
 from experiments.data.base import BlockData
-from experiments.data.encoded import EncodedTask, Pair, encode_task
+from experiments.data.evaluation_inputs import EncodedTask, TextSentences, encode_task
 from experiments.data.stream import BlockStream, Items
-from experiments.evaluation.word_swap import word_swap_pairs
-from experiments.text.packed import Packed
-from experiments.text.packing import pack
+from experiments.text.packed_blocks import PackedBlocks, open_packed_blocks
+from experiments.text.packing import pack, packed_directory
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 from objectives import Batch, Vocabulary
 
 
 class TextData(BlockData):
-    """A corpus as blocks of tokens, packed once and shared by all runs below one root.
+    """A corpus as blocks of tokens, packed once by `prepare_data` and shared by all runs below one root.
 
     Args:
         corpus: where the text comes from.
         tokenizer: how it is cut into tokens.
         block_length: T, the tokens of a block; at most what the encoder can read.
         batch_size: blocks that one device reads at once.
-        validation_blocks: at most so many held-out blocks are read in a validation, evenly spread over all of them.
+        validation_blocks: at most so many validation blocks are read in an evaluation, evenly spread over all of them.
         num_workers: processes that read ahead; the batches do not depend on it.
         seed: of the order of the training blocks.
         root: directory below which packed data is kept and shared; data/ beside the runs when not given.
@@ -52,11 +51,22 @@ class TextData(BlockData):
         self.tokenizer_config = tokenizer
         self.root = root or "results/data"
         self.language = corpus.language
+        self._packed: PackedBlocks | None = None
 
-    @cached_property
-    def packed(self) -> Packed:
-        """The packed corpus; built on first use."""
-        return pack(self.corpus, self.tokenizer_config, self.block_length, self.root)
+    def prepare_data(self) -> None:
+        """Packs the corpus, unless that has been done; the only place where data is made."""
+        if self._packed is None:
+            self._packed = pack(self.corpus, self.tokenizer_config, self.block_length, self.root)
+
+    @property
+    def packed(self) -> PackedBlocks:
+        """The packed corpus. Raises ValueError when there is none yet."""
+        if self._packed is None:
+            directory = packed_directory(self.corpus, self.tokenizer_config, self.block_length, self.root)
+            if not directory.exists():
+                raise ValueError(f"{self.source} has not been packed into {directory}; call prepare_data() first")
+            self._packed = open_packed_blocks(directory)
+        return self._packed
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -74,9 +84,6 @@ class TextData(BlockData):
     def source(self) -> str:
         return type(self.corpus).__name__
 
-    def prepare_data(self) -> None:
-        _ = self.packed
-
     def save_tokenizer(self, directory: Path) -> None:
         self.tokenizer.save(directory / "tokenizer.json")
 
@@ -84,19 +91,18 @@ class TextData(BlockData):
         blocks = self.packed.block_count("train")
         return BlockStream(blocks, self.batch_size, self.seed, rank, world_size, start_batch)
 
-    def held_out_count(self) -> int:
+    def validation_block_count(self) -> int:
         return self.packed.block_count("validation")
 
-    def read(self, split: str, items: Items) -> Batch:
+    def batch_of(self, split: str, items: Items) -> Batch:
         items_B2 = torch.tensor(items, dtype=torch.int64).reshape(-1, 2)
         # Mapped at each batch and not kept: a mapped array that is pickled for a worker would be read whole.
         tokens_BT = torch.from_numpy(self.packed.blocks(split)[items_B2[:, 1].numpy()].astype(np.int64))
         return Batch(tokens_BT, epoch_B=items_B2[:, 0].clone(), index_B=items_B2[:, 1].clone())
 
-    def probes(self) -> list[EncodedTask]:
-        """The corpus's probe tasks; texts are cut where a block would end."""
-        return [encode_task(probe, self.tokenizer, self.block_length - 2) for probe in self.corpus.probes()]
+    def labelled_tasks(self) -> list[EncodedTask]:
+        """The corpus's labelled tasks; texts are cut where a block would end."""
+        return [encode_task(task, self.tokenizer, self.block_length - 2) for task in self.corpus.labelled_tasks()]
 
-    def word_swap_pairs(self, count: int, longest: int) -> list[Pair]:
-        longest = min(longest, self.block_length - 2)
-        return word_swap_pairs(self.corpus.sentences(), self.language, self.tokenizer, count, longest)
+    def validation_sentences(self, count: int) -> TextSentences:
+        return TextSentences(self.corpus.sentences(), self.language, self.tokenizer)

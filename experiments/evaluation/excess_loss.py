@@ -1,6 +1,6 @@
-"""Nats above the best possible loss: the one unit in which different objectives can be compared.
+"""Excess loss: nats per target above the Bayes loss, the one unit in which losses of all objectives can be compared.
 
-B blocks, T positions, N asked positions.
+B blocks, T positions, N target positions.
 """
 
 from __future__ import annotations
@@ -13,34 +13,36 @@ from torchmetrics.utilities import dim_zero_cat
 from objectives import Predictions
 
 IMPOSSIBLE = 3
-"""A loss so many standard errors below the best possible one is an error in somebody's arithmetic."""
+"""A loss so many standard errors below the Bayes loss shows that one of the two is wrong."""
+ROUNDING = 1e-9
+"""Nats below it that rounding explains."""
 
 
-class Excess(Metric):
-    """Loss minus floor over the same blocks and masks; the standard error takes blocks as the units."""
+class ExcessLoss(Metric):
+    """Loss minus Bayes loss at the same targets; its standard error takes blocks as the units."""
 
     full_state_update = False
     nats: list[Tensor]
     targets: list[Tensor]
-    floor: Tensor
+    bayes: Tensor
 
     def __init__(self) -> None:
         super().__init__()
         self.add_state("nats", [], dist_reduce_fx="cat")
         self.add_state("targets", [], dist_reduce_fx="cat")
-        self.add_state("floor", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("bayes", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, predictions: Predictions, floor_BT: Tensor) -> None:
-        """Add a batch. floor_BT: lowest possible nats at each asked position, float64."""
-        floor_BT = floor_BT.to(predictions.nats_N.device)
-        nats_BT = torch.zeros_like(floor_BT)
+    def update(self, predictions: Predictions, bayes_BT: Tensor) -> None:
+        """Add the predictions for one view of a batch. bayes_BT: least possible nats at each target, float64."""
+        bayes_BT = bayes_BT.to(predictions.nats_N.device)
+        nats_BT = torch.zeros_like(bayes_BT)
         nats_BT[predictions.targeted_BT] = predictions.nats_N
-        self.nats.append((nats_BT - floor_BT).sum(1))
+        self.nats.append((nats_BT - bayes_BT).sum(1))
         self.targets.append(predictions.targeted_BT.sum(1).double())
-        self.floor += floor_BT.sum()
+        self.bayes += bayes_BT.sum()
 
     def compute(self) -> dict[str, float]:
-        """floor_nats, excess_nats and excess_error (its standard error), per target.
+        """bayes_loss, excess_loss and excess_loss_standard_error, per target.
 
         Raises:
             ArithmeticError: when the excess is more than 3 standard errors below 0.
@@ -50,13 +52,13 @@ class Excess(Metric):
         excess = nats_B.sum() / targets
         # Ratio estimator: the deviation of each block from what the overall rate expects of it.
         error = (nats_B - excess * targets_B).square().sum().sqrt() / targets
-        if excess < -IMPOSSIBLE * error:
+        if excess < -IMPOSSIBLE * error - ROUNDING:
             raise ArithmeticError(
-                f"the loss is {-excess:.4f} nats below the best possible one ({IMPOSSIBLE} standard errors are "
-                f"{IMPOSSIBLE * error:.4f}): either the floor or the loss is computed wrongly"
+                f"the loss is {-excess:.4f} nats below the Bayes loss ({IMPOSSIBLE} standard errors are "
+                f"{IMPOSSIBLE * error:.4f}): one of the two is computed wrongly"
             )
         return {
-            "bayes_loss": (self.floor / targets).item(),
+            "bayes_loss": (self.bayes / targets).item(),
             "excess_loss": excess.item(),
             "excess_loss_standard_error": error.item(),
         }

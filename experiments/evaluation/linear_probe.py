@@ -1,7 +1,7 @@
-"""Linear probes: what a frozen encoder's features give away about a text.
+"""Linear probes: what the features of a frozen encoder give away about a text.
 
-The features are the hidden states after the final norm, read the way the objective reads plain text; a sequence is
-the mean over its tokens. A logistic regression is fitted on standardised features (C = 1).
+The features are the hidden states after the final norm, under the attention that the objective names; those of a
+sequence are the mean over its tokens. A logistic regression is fitted to standardised features (C = 1).
 
 B texts, T positions, D width.
 """
@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from experiments.data.encoded import EncodedTask, EncodedText
+from experiments.data.evaluation_inputs import EncodedTask, EncodedText
 from objectives import Objective
 from objectives.inference.language_model import inference_mode
 
@@ -28,10 +28,10 @@ TOKENS_PER_BATCH = 8192
 """Rows times length of one forward pass."""
 
 
-def linear_probe(objective: Objective, probe: EncodedTask) -> dict[str, float]:
-    """accuracy, macro-averaged f1 and the accuracy of always saying the majority class, on the test part."""
-    train_ND, train_labels = _features(objective, probe.train, probe.level), _labels(probe.train)
-    test_ND, test_labels = _features(objective, probe.test, probe.level), _labels(probe.test)
+def linear_probe(objective: Objective, task: EncodedTask) -> dict[str, float]:
+    """accuracy, macro_f1 and majority_accuracy (of the most frequent class), on the test part."""
+    train_ND, train_labels = _features(objective, task.train, task.level), _labels(task.train)
+    test_ND, test_labels = _features(objective, task.test, task.level), _labels(task.test)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
     predictions = model.fit(train_ND, train_labels).predict(test_ND)
     majority = DummyClassifier(strategy="most_frequent").fit(train_ND, train_labels)
@@ -47,7 +47,7 @@ def _labels(texts: Sequence[EncodedText]) -> list[str]:
 
 
 def _features(objective: Objective, texts: Sequence[EncodedText], level: str) -> NDArray[np.float32]:
-    """One row a text or a token, in order."""
+    """One row per text or per token, in order."""
     rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(texts)
     with inference_mode(objective):
         for chunk, tokens_BT in _padded_batches(objective, [text.ids for text in texts]):

@@ -13,7 +13,7 @@ LEVEL = 0.95
 
 
 class Share(NamedTuple):
-    """A share, or a difference of shares, with its interval; None where a sample gives no interval."""
+    """A share, or a difference of shares, with its interval; None where there is none."""
 
     value: float
     low: float | None
@@ -34,7 +34,7 @@ def accuracy(outcomes: Sequence[float], level: float = LEVEL) -> Share:
     return Share(mean, max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale))
 
 
-def paired_difference(outcomes: Sequence[float], reference: Sequence[float], level: float = LEVEL) -> Share:
+def mean_paired_difference(outcomes: Sequence[float], reference: Sequence[float], level: float = LEVEL) -> Share:
     """Mean of outcome − reference over the same pairs, with Student's t-interval over pairs.
 
     No interval where all differences are equal, or there is one pair only.
@@ -43,5 +43,5 @@ def paired_difference(outcomes: Sequence[float], reference: Sequence[float], lev
     mean = float(differences.mean())
     if len(differences) < 2 or np.ptp(differences) == 0:
         return Share(mean, None, None)
-    half = stats.t.ppf((1 + level) / 2, len(differences) - 1) * stats.sem(differences)
-    return Share(mean, mean - float(half), mean + float(half))
+    low, high = stats.ttest_1samp(differences, 0).confidence_interval(level)
+    return Share(mean, float(low), float(high))

@@ -44,7 +44,7 @@ def open_model(path: str) -> Model:
         language_model, codec, names = open_stock(path.removeprefix(HUB), _device())
         return Model(Path(path.removeprefix(HUB)), language_model, codec, names)
     checkpoint, objective, tokenizer = open_trained(path)
-    return Model(checkpoint, ObjectiveLanguageModel(objective.to(_device())), tokenizer.codec)
+    return Model(checkpoint, ObjectiveLanguageModel(objective.to(_device())), tokenizer)
 
 
 def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:

@@ -110,7 +110,7 @@ def read_pairs(file: str, by: Sequence[str] | None) -> tuple[list[tuple[str, str
 
 def records(verdicts: Sequence[Verdicts], groups: Groups) -> Iterator[dict[str, Any]]:
     """All results: accuracies of each model, then differences of the others from the first, pair by pair."""
-    from experiments.evaluation.minimal_pairs import Share, accuracy, paired_difference
+    from experiments.evaluation.minimal_pairs import Share, accuracy, mean_paired_difference
 
     everything = list(range(len(verdicts[0].outcomes)))
     by_key: dict[str, list[list[int]]] = defaultdict(list)
@@ -136,7 +136,7 @@ def records(verdicts: Sequence[Verdicts], groups: Groups) -> Iterator[dict[str, 
     for model in others:
         for group, places in {"all": everything, **named}.items():
             ours, reference = ([one.outcomes[place] for place in places] for one in (model, first))
-            difference = paired_difference(ours, reference)
+            difference = mean_paired_difference(ours, reference)
             yield _record("difference", f"{model.name} - {first.name}", group, ours, difference)
 
 

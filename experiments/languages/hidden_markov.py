@@ -30,13 +30,13 @@ SMALLEST_GAP = 1e-6
 class HiddenMarkov:
     """A hidden Markov language: blocks `[CLS] x_1 … x_L [SEP]`, each started from the stationary distribution.
 
-    Any block is a function of its split and index alone, so there are as many fresh blocks as indices, and none has
-    to be kept. The rows of both tables are Dirichlet draws: the smaller the concentration, the fewer the likely
-    successors of a state, or the likely symbols in it.
+    A block is a function of its split and index alone: there are as many fresh blocks as indices, and none is stored.
+    The rows of both tables are Dirichlet draws: the smaller the concentration, the fewer likely successors a state has,
+    or likely symbols.
 
     Raises:
-        ValueError: when a size, a concentration or the seed is out of range, or when the drawn chain falls apart
-            into pieces that are never left, so that no single stationary distribution exists.
+        ValueError: when a size, a concentration or the seed is out of range, or when the drawn chain has parts that
+            it never leaves, so that no single stationary distribution exists.
     """
 
     states: int = 16
@@ -44,13 +44,13 @@ class HiddenMarkov:
     symbols: int = 64
     """Number of symbols; the vocabulary has five more ids, the special ones."""
     transition_concentration: float = 0.1
-    """Of the Dirichlet distribution that each state's successors are drawn from; small: nearly deterministic."""
+    """Of the Dirichlet distribution of each state's successors; small: nearly deterministic."""
     emission_concentration: float = 0.1
-    """Of the Dirichlet distribution that each state's symbols are drawn from; small: a symbol betrays its state."""
+    """Of the Dirichlet distribution of each state's symbols; small: a symbol gives away its state."""
     length: int = 62
-    """Symbols of a block; with [CLS] and [SEP] the encoder reads two tokens more."""
+    """Symbols of a block; with [CLS] and [SEP] it has two tokens more."""
     seed: int = 0
-    """Of the rules and of the blocks: another seed is another language."""
+    """Of the rules and of the blocks; another seed is another language."""
 
     def __post_init__(self) -> None:
         for name, least in {"states": 2, "symbols": 2, "length": 1, "seed": 0}.items():
@@ -88,9 +88,9 @@ class HiddenMarkov:
         gap = float(torch.linalg.svdvals(flow_SS)[-2])
         if gap < SMALLEST_GAP:
             raise ValueError(
-                f"with transition_concentration={self.transition_concentration} and seed={self.seed} the chain falls "
-                f"apart into pieces that are (almost) never left: its stationary distribution is not unique (second "
-                f"singular value {gap:.1e}, needed {SMALLEST_GAP}). Raise transition_concentration or take another seed"
+                f"with transition_concentration={self.transition_concentration} and seed={self.seed} the chain has "
+                f"parts that it (almost) never leaves: its stationary distribution is not unique (second singular "
+                f"value {gap:.1e}, needed {SMALLEST_GAP}). Raise transition_concentration or take another seed"
             )
         # The columns of I − transitionᵀ sum to 0, so one row is redundant: Σ π = 1 takes its place.
         flow_SS[-1] = 1.0
@@ -105,14 +105,14 @@ class HiddenMarkov:
         return transition, emission
 
     def vocabulary(self) -> Vocabulary:
-        """Five special ids, then the symbols; a symbol counts as one character."""
+        """Five special ids, then the symbols; each symbol counts as one character."""
         return Vocabulary(SPECIALS + self.symbols, 0, 1, 2, 3, 4, tuple(range(SPECIALS)), 1.0)
 
     def sample(self, split: str, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """The states and symbols of the blocks with the given int64 indices, each (B, L) int64.
 
-        The splits "train", "validation" and "probe" are independent streams; what stands beside a block in the batch
-        does not matter.
+        The splits "train", "validation" and "probe" are independent streams. A block does not depend on the others of
+        its batch.
         """
         check_split(split)
         key = Key(self.seed, torch.zeros_like(index_B), index_B)
@@ -137,18 +137,18 @@ class HiddenMarkov:
     def fingerprint(self) -> str:
         """Hash of all that decides the blocks: the settings, and the rules to nine digits.
 
-        Not to the last bit, in which machines differ: that is no other language.
+        Not to the last bit, in which machines differ without the language being another.
         """
         rules = [f"{value:.9e}" for table in self._rules for value in table.ravel()]
         return digest_of("hidden Markov", 1, self, rules)
 
 
 def _cumulative(probability: Tensor) -> Tensor:
-    """Cumulative distribution along the last dimension; it ends in exactly 1, so a draw in [0, 1) always lands."""
+    """Cumulative distribution along the last dimension; it ends in exactly 1, so that any draw in [0, 1) has a rank."""
     cumulative = probability.cumsum(-1)
     return cumulative / cumulative[..., -1:]
 
 
 def _invert(cumulative: Tensor, draw: Tensor) -> Tensor:
-    """Ranks whose interval [cdf before, cdf at) holds the draw; a rank of probability 0 has none and is never met."""
+    """Ranks whose interval [cdf before, cdf at) holds the draw; that of a rank of probability 0 is empty."""
     return torch.searchsorted(cumulative, draw, right=True)

@@ -1,14 +1,14 @@
-"""The best possible losses on a hidden Markov language, and the best possible guesses of its hidden states.
+"""Bayes losses on a hidden Markov language, and Bayes accuracies of naming its hidden states.
 
-All of it is exact, in float64 on the CPU, and independent of any model: the forward–backward recursions of Baum et
-al. (1970; Rabiner 1989), with the corruption of MLM as a noisy channel. README.md derives the formulas.
+They are exact, in float64 on the CPU, and independent of any model: the forward–backward recursions of Baum et al.
+(1970; Rabiner 1989), with the corruption of MLM as a noisy channel. README.md derives the formulas.
 
 B blocks, L symbols of a block, T positions of a block (T = L + 2), S states, V symbols.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -18,27 +18,21 @@ from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
 from objectives import IGNORE
 from objectives.corruption import Corruption
 
-
-class Accuracy(NamedTuple):
-    """Of the best guess of the hidden state, as a mean over positions."""
-
-    expected: float
-    """Mean probability of the best guess: the ceiling of any classifier that knows as much, less noisy."""
-    realised: float
-    """Share of the positions at which the best guess is the state that was drawn."""
+StateView = Literal["token", "past", "both"]
+"""What a hidden state is named from: the token alone, all tokens up to it, or the whole block."""
 
 
 def clm_bayes_loss(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:
     """−log p(x_{t+1} | x_1 … x_t) at each position t, in nats; (B, T) float64, aligned with the targets of CLM.
 
-    Exactly 0 at the position that is asked for [SEP], because the length is known, and at the last position, which
-    is asked nothing. A row sums to −log p(x_1 … x_L).
+    Exactly 0 at the position before [SEP], because the length is known, and at the last one, which has no target. A
+    row sums to −log p(x_1 … x_L).
 
     Args:
         tokens_BT: clean blocks `[CLS] x_1 … x_L [SEP]`.
 
     Raises:
-        ValueError: when a row is no such block, or is one that the language cannot produce.
+        ValueError: when a row is not such a block, or is one that the language cannot produce.
     """
     emitted_BLS = language.emission_SV.T[_symbols(language, tokens_BT)]
     past_BLS = _past(language, emitted_BLS)
@@ -47,35 +41,35 @@ def clm_bayes_loss(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:
 
 
 def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, corruption: Corruption) -> Tensor:
-    """−log p(x_i | inputs, i is asked) at each asked position i, in nats; (B, T) float64, 0 where nothing is asked.
+    """−log p(x_i | inputs, i is a target) at each target position i, in nats; (B, T) float64, 0 elsewhere.
 
-    The condition is all that the encoder is given: which other positions are asked it has to guess, like the model.
+    It is conditioned on what a model is given, no more: which of the other positions are targets has to be inferred.
 
     Args:
         inputs_BT: corrupted blocks, as the encoder reads them.
-        targets_BT: the true token at the asked positions, IGNORE (-100) elsewhere.
+        targets_BT: the true token at the target positions, IGNORE (-100) elsewhere.
         corruption: what made the inputs of the clean blocks.
 
     Raises:
-        ValueError: for `selection="exact"`, where this floor would be wrong; when a row is no block; when the inputs
+        ValueError: for `selection="exact"`, where this loss would be wrong; when a row is not a block; when the inputs
             cannot arise under this corruption.
     """
     if corruption.selection != "bernoulli":
         raise ValueError(
-            f'no exact floor for selection="{corruption.selection}": with a fixed count the selections of a block '
-            "depend on one another, so the corruption is no product over positions and forward–backward does not "
-            'hold. Use selection="bernoulli"'
+            f'the Bayes loss is not known for selection="{corruption.selection}": with a fixed count the selections of '
+            "a block depend on one another, so the corruption is not a product over positions and forward–backward "
+            'does not hold. Use selection="bernoulli"'
         )
     shown_BL = _symbols(language, inputs_BT, corrupted=True)
     true_BL = targets_BT.cpu()[:, 1:-1] - SPECIALS
     targeted_BL = targets_BT.cpu()[:, 1:-1] != IGNORE
     if (targets_BT.cpu()[:, [0, -1]] != IGNORE).any() or (true_BL[targeted_BL] < 0).any():
-        raise ValueError("special tokens are never asked: targets must be symbols, or IGNORE (-100)")
+        raise ValueError("special tokens are never targets here: targets must be symbols, or IGNORE (-100)")
     masked_BL = shown_BL < 0
     emits_VS = language.emission_SV.T
     noise = corruption.random / language.symbols
 
-    # Positions that may or may not be selected: what each state makes of what is shown.
+    # Positions that may or may not be selected: how likely each state makes what is shown.
     own = (1 - corruption.rate) + corruption.rate * corruption.keep
     emits_shown_BLS = emits_VS[shown_BL.clamp(min=0)]
     evidence_BLS = own * emits_shown_BLS + corruption.rate * noise
@@ -83,7 +77,7 @@ def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor
     context_BLS = _past(language, evidence_BLS) * _future(language, evidence_BLS)
     context_BLS = context_BLS / context_BLS.sum(-1, keepdim=True)
 
-    # The asked position: p(x | all others), then the channel given that it is selected.
+    # The target position: p(x | all others), then the channel given that it is selected.
     true_prior_BL = (context_BLS * emits_VS[true_BL.clamp(min=0)]).sum(-1)
     shown_prior_BL = (context_BLS * emits_shown_BLS).sum(-1)
     channel_BL = corruption.keep * (true_BL == shown_BL).double() + noise
@@ -93,7 +87,7 @@ def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor
     return F.pad(_finite(nats_BL.masked_fill(~targeted_BL, 0.0), f"this language and {corruption}"), (1, 1))
 
 
-def state_posteriors(language: HiddenMarkov, symbols_BL: Tensor, view: Literal["token", "past", "both"]) -> Tensor:
+def state_posteriors(language: HiddenMarkov, symbols_BL: Tensor, view: StateView) -> Tensor:
     """What clean text says about each hidden state; (B, L, S) float64, rows sum to 1.
 
     "token": p(z_t | x_t). "past" (filtering): p(z_t | x_1 … x_t), all that a causal model has read at position t.
@@ -114,10 +108,9 @@ def state_posteriors(language: HiddenMarkov, symbols_BL: Tensor, view: Literal["
     return _finite(joint_BLS / joint_BLS.sum(-1, keepdim=True), "this language")
 
 
-def bayes_accuracy(posteriors_BLS: Tensor, states_BL: Tensor) -> Accuracy:
-    """Accuracy of guessing the most probable state, against the hidden states that `HiddenMarkov.sample` gave."""
-    best_BL, guess_BL = posteriors_BLS.max(-1)
-    return Accuracy(float(best_BL.mean()), float((guess_BL == states_BL.cpu()).double().mean()))
+def bayes_accuracy(posteriors_BLS: Tensor) -> float:
+    """Expected accuracy of naming the most probable state: no classifier that knows as much does better."""
+    return float(posteriors_BLS.max(-1).values.mean())
 
 
 def _past(language: HiddenMarkov, evidence_BLS: Tensor) -> Tensor:
@@ -132,7 +125,7 @@ def _future(language: HiddenMarkov, evidence_BLS: Tensor) -> Tensor:
 
 
 def _sweep(start_S: Tensor, step_SS: Tensor, evidence_BLS: Tensor) -> Tensor:
-    """The message that arrives at each position; normalised on the way, or long blocks would underflow."""
+    """The message that arrives at each position, normalised at each step: long blocks would underflow."""
     message_BS = start_S.expand(evidence_BLS.shape[0], -1)
     messages = [message_BS]
     for evidence_BS in evidence_BLS.unbind(1)[:-1]:
@@ -156,15 +149,18 @@ def _symbols(language: HiddenMarkov, tokens_BT: Tensor, corrupted: bool = False)
         or (symbols_BL >= language.symbols).any()
     ):
         raise ValueError(
-            f"the floor is that of blocks [CLS] x_1 … x_{language.length} [SEP] of {language.symbols} symbols, as "
-            f"HiddenMarkov.tokens_BT makes them{', corrupted' if corrupted else ''}; got other rows, or rows of "
-            f"another length ({tokens_BT.shape[1]} tokens)"
+            f"the Bayes loss is that of blocks [CLS] x_1 … x_{language.length} [SEP] of {language.symbols} symbols, as "
+            f"HiddenMarkov.tokens_BT makes them{', corrupted' if corrupted else ''}; but these rows of "
+            f"{tokens_BT.shape[1]} tokens have another length or other tokens"
         )
     return symbols_BL
 
 
 def _finite(values: Tensor, source: str) -> Tensor:
-    """The values, none of which may be infinite or undefined: that would be a block of probability 0."""
+    """The values, unless one is infinite or undefined: that would be a block of probability 0."""
     if not values.isfinite().all():
-        raise ValueError(f"some blocks cannot arise under {source}: their probability is 0. Whose are they?")
+        raise ValueError(
+            f"some blocks cannot arise under {source}: their probability is 0; check which language they were drawn "
+            f"from, and how they were corrupted"
+        )
     return values

@@ -1,4 +1,4 @@
-"""Between text and tokens, for using a trained model: ids, the characters behind them, and the words they belong to."""
+"""Text to tokens and back: ids, the characters that they stand for, and the words that they belong to."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
+import numpy as np
+from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 # A Chinese character is a word by itself, as in BERT's tokenizer: Chinese text has no spaces.
 CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 MASK_TEXT = "[MASK]"
-"""How a blank is written in text, whatever the model calls its mask."""
+"""How a blank is written in text, whatever the name of the model's mask token."""
 SPACE = ("Ġ", "▁")
-"""How byte-level BPE and SentencePiece write a space in their tokens."""
+"""How byte-level BPE and SentencePiece write a space in their vocabularies."""
 WORD = re.compile(rf"[{CHINESE}]|[^\s{CHINESE}]+")
 
 
 class Encoded(NamedTuple):
-    """A text in tokens; all three lists have one entry a token."""
+    """A text in tokens; each list has one entry per token."""
 
     ids: list[int]
     spans: list[tuple[int, int]]
@@ -28,21 +30,24 @@ class Encoded(NamedTuple):
 
 
 class TextCodec:
-    """A tokenizer as a trained model is used with it. In text, special tokens are plain text.
+    """Text to tokens and back. In text, special tokens are plain text.
 
     Args:
-        backend: the tokenizer; its settings are not touched.
-        specials: ids that text must not forge; they become `unknown`.
-        unknown: the id of what cannot be encoded.
+        backend: the tokenizer; a copy is kept, without its padding and truncation.
+        specials: ids that text must not stand for; where it would, it becomes `unknown`.
+        unknown: the id of what cannot be encoded; None where the tokenizer has none.
     """
 
     def __init__(self, backend: Backend, specials: Iterable[int], unknown: int | None) -> None:
-        self._backend = Backend.from_str(backend.to_str())
-        self._backend.no_padding()
-        self._backend.no_truncation()
-        self._backend.encode_special_tokens = True
-        self._forged = frozenset(specials) - {unknown}
+        self.backend = Backend.from_str(backend.to_str())
+        self.backend.no_padding()
+        self.backend.no_truncation()
+        self.backend.encode_special_tokens = True
+        self.size = 1 + max(self.backend.get_vocab(with_added_tokens=True).values())
+        self.specials = tuple(sorted(set(specials)))
         self._unknown = unknown
+        self._reserved_V = np.zeros(self.size, bool)
+        self._reserved_V[[number for number in self.specials if number != unknown]] = True
 
     def encode(self, text: str) -> Encoded:
         """A text in tokens, without special tokens around it.
@@ -50,37 +55,55 @@ class TextCodec:
         Words are those of `words_of`, or what the tokenizer splits them into at first, such as a full stop.
 
         Raises:
-            ValueError: when the tokenizer cannot spell the text.
+            ValueError: when the tokenizer cannot encode the text.
         """
         try:
-            encoding = self._backend.encode(text, add_special_tokens=False)
-        except Exception as error:  # tokenizers raises bare Exception, and TypeError for half a character
-            raise ValueError(f"the tokenizer cannot spell {text[:40]!r}: {error}") from error
-        ids, spans = list(encoding.ids), list(encoding.offsets)
-        for place, number in enumerate(ids):
-            if number in self._forged:
-                if self._unknown is None:
-                    raise ValueError(f'"{self.name(number)}" is a special token of this model, and no text for it')
-                ids[place] = self._unknown
+            encoding = self.backend.encode(text, add_special_tokens=False)
+        except Exception as error:  # tokenizers raises bare Exception, and TypeError for a lone surrogate
+            raise ValueError(f"the tokenizer cannot encode {text[:40]!r}: {error}") from error
+        spans = list(encoding.offsets)
         words = _word_of_each(text, spans)
-        if self._backend.pre_tokenizer is not None:
+        if self.backend.pre_tokenizer is not None:
             words = _numbered(zip(encoding.word_ids, words, strict=True))
-        return Encoded(ids, spans, words)
+        return Encoded(self._without_specials(encoding.ids), spans, words)
+
+    def encode_batch(self, texts: list[str]) -> list[list[int]]:
+        """The ids of each text alone: faster than `encode`."""
+        return [self._without_specials(encoding.ids) for encoding in self.encodings(texts)]
+
+    def encodings(self, texts: list[str]) -> list[Encoding]:
+        """What the backend makes of each text, without spans; the ids still need `replace_specials`."""
+        return self.backend.encode_batch_fast(texts, add_special_tokens=False)
+
+    def replace_specials(self, ids: np.ndarray) -> None:
+        """Put the unknown id in place of special ones, in the array itself.
+
+        Some tokenizers find "[MASK]" in their ordinary vocabulary; text must not forge a document's edge or a mask.
+
+        Raises:
+            ValueError: when there is one, and the tokenizer has no unknown id.
+        """
+        reserved = self._reserved_V[ids]
+        if reserved.any():
+            if self._unknown is None:
+                name = self.name(ids[reserved][0])
+                raise ValueError(f'"{name}" is a special token of this model and cannot be encoded as text')
+            ids[reserved] = self._unknown
 
     def unknown(self, ids: Iterable[int]) -> int:
-        """How many tokens stand for what the tokenizer cannot spell."""
+        """How many tokens stand for what the tokenizer cannot encode."""
         return sum(number == self._unknown for number in ids)
 
     def name(self, token: int) -> str:
         """The token as it stands in the vocabulary."""
-        return str(self._backend.id_to_token(token))
+        return str(self.backend.id_to_token(token))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of tokens; special ones are shown by name."""
-        return self._backend.decode([int(number) for number in ids], skip_special_tokens=False)
+        return self.backend.decode([int(number) for number in ids], skip_special_tokens=False)
 
     def text_of(self, token: int) -> str:
-        """The text that a token adds behind a word, its space included."""
+        """The text that a token adds after a word, its space included."""
         word = self.encode("a").ids
         return self.decode([*word, token]).removeprefix(self.decode(word))
 
@@ -95,14 +118,19 @@ class TextCodec:
         """True when a space is put in front of every text, as SentencePiece does."""
         return self.name(self.encode("a").ids[0]).startswith(SPACE)
 
+    def _without_specials(self, ids: list[int]) -> list[int]:
+        array = np.array(ids, np.int64)
+        self.replace_specials(array)
+        return array.tolist()
+
 
 def words_of(text: str) -> list[tuple[int, int]]:
-    """The spans of the words of a text: what stands between white space; each Chinese character is one by itself."""
+    """The spans of the words of a text: runs without white space; each Chinese character is a word by itself."""
     return [match.span() for match in WORD.finditer(text)]
 
 
 def _word_of_each(text: str, spans: list[tuple[int, int]]) -> list[int]:
-    """For each token, the word that has its first character or, of white space, the one behind it."""
+    """For each token, the number of the word that has its first character; for white space, of the word after it."""
     ends = [end for _, end in words_of(text)]
     words, number = [], 0
     for start, _ in spans:

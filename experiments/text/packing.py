@@ -1,4 +1,4 @@
-"""Packing: the documents of a corpus to blocks of exactly T tokens, which all runs of a grid share.
+"""Packing: how the documents of a corpus become blocks of exactly T tokens, which all runs of a grid share.
 
 The documents of a split, each as [CLS] tokens [SEP], follow each other without padding; the stream is cut
 every T tokens, and what is left at its end (fewer than T tokens) is dropped and counted.
@@ -18,13 +18,13 @@ from tqdm import tqdm
 
 from experiments.corpora.base import Corpus
 from experiments.records.durable import file_digest
-from experiments.text.packed import FORMAT, PACKED_SPLITS, Packed, open_packed, seal_of
-from experiments.text.token_stream import parallel_encoding, token_stream
+from experiments.text.packed_blocks import FORMAT, PACKED_SPLITS, PackedBlocks, open_packed_blocks, seal_of
+from experiments.text.token_stream import token_stream
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 
 
-def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str | Path) -> Packed:
-    """Packed data of a corpus below `root`: built when absent, opened and verified when there.
+def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str | Path) -> PackedBlocks:
+    """Packed blocks of a corpus below `root`: built when absent, opened and verified when there.
 
     Safe when several processes call it at once (one builds, the others wait), and when one is killed: the
     directory appears whole or not at all.
@@ -33,12 +33,7 @@ def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str |
         ValueError: when the corpus has no document or not one block in a split, when `root` cannot be
             written, or when the packed data that is there is damaged.
     """
-    if block_length < 2:
-        raise ValueError(f"block_length={block_length} must be at least 2")
-    kind = corpus.default_tokenizer if config.kind == "auto" else config.kind
-    key = packing_key(corpus, config, block_length)
-    label = Path(kind).stem if Path(kind).is_file() else f"{kind}{config.size}"
-    directory = Path(root) / f"{type(corpus).__name__.lower()}-{label}-T{block_length}-{key[:12]}"
+    directory = packed_directory(corpus, config, block_length, root)
     if not directory.exists():
         lock = FileLock(directory.with_name(f".{directory.name}.lock"))
         try:
@@ -53,11 +48,25 @@ def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str |
                 _build(corpus, config, block_length, directory)
         finally:
             lock.release()
-    return open_packed(directory)
+    return open_packed_blocks(directory)
+
+
+def packed_directory(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str | Path) -> Path:
+    """Where `pack` puts the blocks of a corpus.
+
+    Raises:
+        ValueError: when block_length is less than 2.
+    """
+    if block_length < 2:
+        raise ValueError(f"block_length={block_length} must be at least 2")
+    kind = corpus.default_tokenizer if config.kind == "auto" else config.kind
+    label = Path(kind).stem if Path(kind).is_file() else f"{kind}{config.size}"
+    key = packing_key(corpus, config, block_length)
+    return Path(root) / f"{type(corpus).__name__.lower()}-{label}-T{block_length}-{key[:12]}"
 
 
 def packing_key(corpus: Corpus, config: TokenizerConfig, block_length: int) -> str:
-    """sha256 of all that decides what packed data holds."""
+    """sha256 of all that determines the packed blocks."""
     if Path(config.kind).is_file():
         tokenizer: object = file_digest(Path(config.kind))
     else:
@@ -72,13 +81,13 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     try:
-        with parallel_encoding():
-            tokenizer = Tokenizer.build(config, corpus.default_tokenizer, corpus.documents("train"))
-            tokenizer.save(partial / "tokenizer.json")
-            dtype = np.dtype("<u2" if tokenizer.size <= 2**16 else "<u4")
-            splits = {}
-            for split in PACKED_SPLITS:
-                splits[split] = _write(corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin")
+        tokenizer = Tokenizer.build(config, corpus.default_tokenizer, corpus.documents("train"))
+        tokenizer.save(partial / "tokenizer.json")
+        dtype = np.dtype("<u2" if tokenizer.size <= 2**16 else "<u4")
+        splits = {
+            split: _write(corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin")
+            for split in PACKED_SPLITS
+        }
         train = splits["train"]
         manifest = {
             "format": FORMAT,

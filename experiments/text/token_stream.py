@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +16,6 @@ CHUNK = 1_000_000
 """Characters encoded at once; until they are copied, encodings take some 100 bytes a character."""
 LONGEST_PIECE = 250_000
 """A longer document is encoded in pieces cut after a line or word; the tokens beside a cut may differ."""
-
-_PARALLELISM = "TOKENIZERS_PARALLELISM"
-_forbidden_here = False
 
 
 class Chunk(NamedTuple):
@@ -39,7 +34,7 @@ class _Piece(NamedTuple):
 def token_stream(documents: Iterable[str], tokenizer: Tokenizer, dtype: np.dtype) -> Iterator[Chunk]:
     """The documents, each as [CLS] tokens [SEP], as arrays of ids that follow each other."""
     chunks = _chunks(itertools.chain.from_iterable(map(_cut, documents)))
-    # The next chunk is read and begun before the last one is copied: Python and the tokenizer work side by side.
+    # The next chunk is read and begun before the last one is copied: Python and the tokenizer work in parallel.
     with ThreadPoolExecutor(1) as encoder:
         begun = ((pieces, encoder.submit(tokenizer.encodings, [p.text for p in pieces])) for pieces in chunks)
         for current, _ in itertools.pairwise(itertools.chain(begun, [None])):
@@ -51,7 +46,7 @@ def token_stream(documents: Iterable[str], tokenizer: Tokenizer, dtype: np.dtype
 def _joined(pieces: list[_Piece], encodings: list[Encoding], tokenizer: Tokenizer, dtype: np.dtype) -> Chunk:
     lengths = np.array([len(encoding) for encoding in encodings])
     ids = np.fromiter(itertools.chain.from_iterable(e.ids for e in encodings), dtype, lengths.sum())
-    tokenizer.strip_reserved(ids)
+    tokenizer.replace_specials(ids)
     opens = np.array([piece.opens for piece in pieces])
     closes = np.array([piece.closes for piece in pieces])
     ends = np.cumsum(lengths + opens + closes)
@@ -92,24 +87,3 @@ def _chunks(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
         characters += len(piece.text)
     if chunk:
         yield chunk
-
-
-def forbid_parallel_encoding() -> None:
-    """For before a fork, which the threads of `tokenizers` do not survive. The user's word stands."""
-    global _forbidden_here
-    if _PARALLELISM not in os.environ:
-        os.environ[_PARALLELISM] = "false"
-        _forbidden_here = True
-
-
-@contextmanager
-def parallel_encoding() -> Iterator[None]:
-    """Lets `tokenizers` use its threads, unless the user has forbidden it."""
-    if not _forbidden_here:
-        yield
-        return
-    del os.environ[_PARALLELISM]
-    try:
-        yield
-    finally:
-        os.environ[_PARALLELISM] = "false"

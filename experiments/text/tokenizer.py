@@ -16,21 +16,15 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from experiments.text.codec import TextCodec
 from experiments.text.tokenizer_training import KINDS, SPECIALS, train_backend
+from objectives.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from objectives.vocabulary import Vocabulary
-
-# How the tokenizers of other projects call what this one calls pad, unknown, cls, sep and mask.
+# What other projects call the tokens for pad, unknown, cls, sep and mask.
 ROLES = {
     "pad": ("[PAD]", "<pad>", "<|pad|>", "<|padding|>"),
     "unknown": ("[UNK]", "<unk>", "<|unk|>"),
@@ -70,26 +64,19 @@ class TokenizerConfig:
             raise ValueError(f"train_characters={self.train_characters} must be positive")
 
 
-class Tokenizer:
-    """A `tokenizers.Tokenizer` with known special tokens. In text, special tokens are plain text.
+class Tokenizer(TextCodec):
+    """A text codec with a token for each role: pad, unknown, cls, sep and mask.
 
     Raises:
-        ValueError: when a role (pad, unknown, cls, sep, mask) has no token, or two share one.
+        ValueError: when a role has no token, or two share one.
     """
 
     def __init__(self, backend: Backend) -> None:
-        backend.no_padding()
-        backend.no_truncation()
-        backend.encode_special_tokens = True
-        self.backend = backend
         self.roles = {role: _find(backend, role, names) for role, names in ROLES.items()}
         if len(set(self.roles.values())) < len(self.roles):
             raise ValueError(f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}")
-        added = backend.get_added_tokens_decoder()
-        marked = {number for number, token in added.items() if token.special}
-        self.specials = tuple(sorted(marked | set(self.roles.values())))
-        self.size = 1 + max(backend.get_vocab(with_added_tokens=True).values())
-        self._reserved = frozenset(self.specials) - {self.roles["unknown"]}
+        marked = {number for number, token in backend.get_added_tokens_decoder().items() if token.special}
+        super().__init__(backend, marked | set(self.roles.values()), self.roles["unknown"])
 
     @classmethod
     def train(cls, kind: str, size: int, texts: Iterable[str]) -> Tokenizer:
@@ -128,43 +115,13 @@ class Tokenizer:
 
     def vocabulary(self, characters_per_token: float = 1.0) -> Vocabulary:
         """What an objective has to know about this tokenizer."""
-        from objectives.vocabulary import Vocabulary
-
         return Vocabulary(
             size=self.size, specials=self.specials, characters_per_token=characters_per_token, **self.roles
         )
 
-    def encode_batch(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text, without special tokens around them (see `wrap`)."""
-        return [self._without_reserved(encoding.ids) for encoding in self.encodings(texts)]
-
-    def encodings(self, texts: list[str]) -> list[Encoding]:
-        """What the backend makes of each text, without offsets; the ids still need `strip_reserved`."""
-        return self.backend.encode_batch_fast(texts, add_special_tokens=False)
-
-    def strip_reserved(self, ids: np.ndarray) -> None:
-        """Puts [UNK] in place of special ids, in the array itself.
-
-        Some tokenizers find "[MASK]" in their ordinary vocabulary; text must not forge a document's edge or a mask.
-        """
-        reserved = np.zeros(self.size, bool)
-        reserved[list(self._reserved)] = True
-        ids[reserved[ids]] = self.roles["unknown"]
-
     def wrap(self, ids: list[int]) -> list[int]:
         """A document as the models read it: [CLS] ids [SEP]."""
         return [self.roles["cls"], *ids, self.roles["sep"]]
-
-    @cached_property
-    def codec(self) -> TextCodec:
-        """Text to tokens with their characters and words, and tokens to text."""
-        return TextCodec(self.backend, self.specials, self.roles["unknown"])
-
-    def _without_reserved(self, ids: list[int]) -> list[int]:
-        # As strip_reserved does.
-        if self._reserved.isdisjoint(ids):
-            return ids
-        return [self.roles["unknown"] if number in self._reserved else number for number in ids]
 
 
 def _find(backend: Backend, role: str, names: tuple[str, ...]) -> int:

@@ -112,7 +112,7 @@ class ObjectiveCLI(LightningCLI):
         parser.add_class_arguments(EvaluationConfig, "evaluation")
         parser.link_arguments("seed_everything", "model.init_args.seed")
         parser.link_arguments("seed_everything", "data.init_args.seed")
-        parser.link_arguments("data.vocabulary", "model.init_args.vocabulary", apply_on="instantiate")
+        parser.link_arguments("data", "model.init_args.vocabulary", _prepared_vocabulary, apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """As Lightning does it, without its warning that sys.argv exists too."""
@@ -186,6 +186,11 @@ class ObjectiveCLI(LightningCLI):
             plugins.append(SLURMEnvironment(auto_requeue=False))
         kwargs["plugins"] = plugins
         return super().instantiate_trainer(**kwargs)
+
+
+def _prepared_vocabulary(data: BlockData) -> Vocabulary:
+    data.prepare_data()
+    return data.vocabulary
 
 
 class PlannedCLI(ObjectiveCLI):

@@ -19,7 +19,7 @@ LINES = [f"line {number} of the text, which is long enough" for number in range(
 
 
 @pytest.mark.parametrize("corpus_class", PACKAGED)
-def test_splits_are_disjoint_deterministic_and_of_the_sizes_asked_for(corpus_class):
+def test_splits_are_disjoint_deterministic_and_of_the_given_sizes(corpus_class):
     corpus = corpus_class(validation=0.1, probe=0.2)
     parts = {split: list(corpus.documents(split)) for split in SPLITS}
     total = sum(map(len, parts.values()))
@@ -32,12 +32,12 @@ def test_splits_are_disjoint_deterministic_and_of_the_sizes_asked_for(corpus_cla
 
 
 @pytest.mark.parametrize("corpus_class", PACKAGED)
-def test_probes_are_held_out_and_share_no_document(corpus_class):
+def test_labelled_tasks_come_from_the_probe_split_and_share_no_document(corpus_class):
     corpus = corpus_class()
     read = "\n".join([*corpus.documents("train"), *corpus.documents("validation")])
     probed = "\n".join(corpus.documents("probe"))
-    probes = corpus.probes()
-    assert probes == corpus_class().probes()
+    probes = corpus.labelled_tasks()
+    assert probes == corpus_class().labelled_tasks()
     for probe in probes:
         train, test = ({example.text for example in part} for part in (probe.train, probe.test))
         assert train and test and not train & test
@@ -54,10 +54,10 @@ def test_king_james_is_read_as_chapters_without_brackets():
 
 
 def test_king_james_probe_asks_for_the_group_of_books():
-    (probe,) = KingJames(probe_train=300, probe_test=200).probes()
+    (probe,) = KingJames(probe_train=300, probe_test=200).labelled_tasks()
     assert (probe.name, probe.level, len(probe.train), len(probe.test)) == ("books", "sequence", 300, 200)
     assert {example.label for example in probe.train} == set(GROUPS)
-    labels = {example.text: example.label for example in KingJames(probe=0.9).probes()[0].train}
+    labels = {example.text: example.label for example in KingJames(probe=0.9).labelled_tasks()[0].train}
     chapters = list(KingJames().texts())
     for group, chapter in {"law": chapters[0], "letters and revelation": chapters[-1]}.items():
         assert {label for text, label in labels.items() if text in chapter} <= {group}
@@ -65,7 +65,7 @@ def test_king_james_probe_asks_for_the_group_of_books():
 
 def test_peoples_daily_probes_match_the_tagged_source():
     corpus = PeoplesDaily(entities_train=150, entities_test=100)
-    sentiment, entities = corpus.probes()
+    sentiment, entities = corpus.labelled_tasks()
     assert (sentiment.name, sentiment.level) == ("sentiment", "sequence")
     assert {example.label for example in sentiment.train + sentiment.test} == {"positive", "negative"}
     assert (entities.name, entities.level, len(entities.train), len(entities.test)) == (
@@ -95,12 +95,12 @@ def brute_force_labels(line: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("corpus_class", PACKAGED)
-def test_sentences_are_held_out_and_long_enough(corpus_class):
+def test_sentences_come_from_the_validation_split_and_are_long_enough(corpus_class):
     corpus = corpus_class()
     sentences = corpus.sentences()
-    held_out = "\n".join(corpus.documents("validation"))
+    validation = "\n".join(corpus.documents("validation"))
     assert len(set(sentences)) == len(sentences) > 1000
-    assert all(sentence in held_out for sentence in sentences)
+    assert all(sentence in validation for sentence in sentences)
     assert min(len(s) if corpus.language == "zh" else len(s.split()) for s in sentences) >= 4
     assert sentences == corpus_class().sentences()
 
@@ -157,7 +157,7 @@ def test_local_text_reads_every_format_and_skips_blank_documents(files, suffix):
     assert list(corpus.texts()) == LINES
     train, validation = list(corpus.documents("train")), list(corpus.documents("validation"))
     assert sorted(train + validation) == sorted(LINES) and train and validation
-    assert list(corpus.documents("probe")) == [] == corpus.probes()
+    assert list(corpus.documents("probe")) == [] == corpus.labelled_tasks()
     assert set(corpus.sentences()) == set(validation)
 
 
@@ -212,7 +212,7 @@ def test_local_text_refuses_what_it_cannot_read(files):
 @pytest.fixture
 def folder(tmp_path):
     """A data set as `datasets` finds it in a folder."""
-    for split, lines in {"train": LINES, "validation": ["held out one", "held out two"]}.items():
+    for split, lines in {"train": LINES, "validation": ["other one", "other two"]}.items():
         rows = "".join(json.dumps({"body": line}) + "\n" for line in ["", *lines])
         (tmp_path / f"{split}.jsonl").write_text(rows)
     return tmp_path
@@ -224,7 +224,7 @@ def test_hub_text_holds_out_by_hash_or_by_split(folder):
     assert sorted(train + validation) == sorted(LINES) and train and validation
     by_split = HubText(str(folder), column="body", validation_split="validation")
     assert list(by_split.documents("train")) == LINES
-    assert list(by_split.documents("validation")) == ["held out one", "held out two"]
+    assert list(by_split.documents("validation")) == ["other one", "other two"]
     assert list(by_split.documents("probe")) == []
     assert by_hash.fingerprint() != by_split.fingerprint()
     before = by_split.fingerprint()

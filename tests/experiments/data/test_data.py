@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 from types import SimpleNamespace
 
@@ -9,7 +10,9 @@ import pytest
 import torch
 
 from experiments.data import TextData
-from experiments.data.stream import BlockStream, held_out_batches
+from experiments.data.base import PARALLELISM
+from experiments.data.stream import BlockStream, validation_items
+from experiments.text import packing
 from experiments.text.tokenizer import TokenizerConfig
 from objectives import EVALUATION_EPOCH
 from tests.support.corpus import TinyCorpus
@@ -58,15 +61,15 @@ def test_an_impossible_stream_is_refused(wrong):
         BlockStream(**{"blocks": 3, "batch_size": 2, **wrong})
 
 
-def test_held_out_blocks_are_spread_evenly_and_in_order():
-    assert held_out_batches(5, 256, 2) == [[(EVALUATION_EPOCH, i) for i in part] for part in ([0, 1], [2, 3], [4])]
-    indices = [index for _, index in flat(held_out_batches(1000, 8, 3))]
+def test_validation_blocks_are_spread_evenly_and_in_order():
+    assert validation_items(5, 256, 2) == [[(EVALUATION_EPOCH, i) for i in part] for part in ([0, 1], [2, 3], [4])]
+    indices = [index for _, index in flat(validation_items(1000, 8, 3))]
     assert indices == [0, 125, 250, 375, 500, 625, 750, 875]
 
 
 @pytest.mark.parametrize("blocks", [7, 8, 100])
-def test_held_out_blocks_are_shared_out_evenly_among_ranks(blocks):
-    ranks = [held_out_batches(blocks, 9, 2, rank, 3) for rank in range(3)]
+def test_validation_blocks_are_shared_out_evenly_among_ranks(blocks):
+    ranks = [validation_items(blocks, 9, 2, rank, 3) for rank in range(3)]
     assert len({tuple(map(len, batches)) for batches in ranks}) == 1
     indices = [index for batches in ranks for _, index in flat(batches)]
     assert len(indices) == len(set(indices)) == min(blocks, 9) // 3 * 3
@@ -78,8 +81,28 @@ def data(tmp_path):
 
 
 def make(root, **options):
+    data = unprepared(root, **options)
+    data.prepare_data()
+    return data
+
+
+def unprepared(root, **options):
     settings = {"block_length": 16, "batch_size": 4, "root": str(root), **options}
     return TextData(TinyCorpus(), TokenizerConfig("bpe", 300), **settings)
+
+
+@pytest.mark.parametrize("name", ["packed", "vocabulary", "tokenizer", "fingerprints"])
+def test_only_prepare_data_packs(tmp_path, name, monkeypatch):
+    data = unprepared(tmp_path)
+    with pytest.raises(ValueError, match=r"TinyCorpus has not been packed into .*; call prepare_data\(\) first"):
+        getattr(data, name)
+    assert not list(tmp_path.iterdir())
+    data.prepare_data()
+    monkeypatch.setattr(packing, "_build", None)
+    data.prepare_data()
+    assert getattr(data, name)
+    again = unprepared(tmp_path)
+    assert again.fingerprints == data.fingerprints and again.vocabulary == data.vocabulary
 
 
 def first(loader, count):
@@ -95,7 +118,7 @@ def test_batches_hold_the_blocks_they_name(data):
         assert batch.tokens_BT.tolist() == blocks[batch.index_B.numpy()].tolist()
 
 
-@pytest.mark.parametrize("loader", ["train_dataloader", "val_dataloader"])
+@pytest.mark.parametrize("loader", ["train_dataloader", "validation_batches"])
 def test_batches_do_not_depend_on_workers(tmp_path, loader):
     alone = first(getattr(make(tmp_path), loader)(), 12)
     helped = first(getattr(make(tmp_path, num_workers=2), loader)(), 12)
@@ -113,20 +136,34 @@ def test_the_stream_goes_on_where_the_trainer_stands(data):
     assert torch.equal(first(data.train_dataloader(), 3)[2].index_B, whole[5].index_B)
 
 
-def test_validation_reads_the_same_blocks_each_time_and_keeps_the_rest(tmp_path):
+def test_validation_reads_the_same_blocks_each_time_spread_over_all(tmp_path):
     data = make(tmp_path, validation_blocks=10)
     count = data.packed.block_count("validation")
     for _ in range(2):
-        read = list(data.val_dataloader())
+        read = list(data.validation_batches())
         assert [len(batch.index_B) for batch in read] == [4, 4, 2]
         assert torch.cat([batch.index_B for batch in read]).tolist() == [place * count // 10 for place in range(10)]
         assert all((batch.epoch_B == EVALUATION_EPOCH).all() for batch in read)
-    assert torch.cat([batch.index_B for batch in data.test_dataloader()]).tolist() == list(range(count))
+    data.validation_blocks = 10**6
+    assert torch.cat([batch.index_B for batch in data.validation_batches()]).tolist() == list(range(count))
 
 
 def test_vocabulary_knows_the_text(data):
     assert data.vocabulary.size == data.tokenizer.size == 300
     assert data.vocabulary.characters_per_token == data.packed.characters_per_token > 1
+
+
+def test_workers_start_without_the_threads_of_tokenizers(tmp_path, monkeypatch):
+    """And the environment is what it was afterwards; what the user has set stands."""
+    monkeypatch.delenv(PARALLELISM, raising=False)
+    data = make(tmp_path, num_workers=1)
+    seen = torch.tensor([0])
+    monkeypatch.setattr(data, "batch_of", lambda *_: seen + len(os.environ.get(PARALLELISM, "")))
+    assert next(iter(data.train_dataloader())).item() == len("false")
+    assert PARALLELISM not in os.environ
+    monkeypatch.setenv(PARALLELISM, "true")
+    assert next(iter(data.train_dataloader())).item() == len("true")
+    assert os.environ[PARALLELISM] == "true"
 
 
 def test_a_worker_is_sent_no_blocks(data):

@@ -1,28 +1,17 @@
-"""The known language as data: fresh blocks, exact excess, ceilings; and a trained model near both floors."""
+"""The known language as data: fresh blocks, known Bayes losses; and a trained model near both of them."""
 
 import itertools
 
 import pytest
 import torch
 
-from experiments.data import GeneratedData
 from experiments.data.stream import FreshStream
-from experiments.evaluation.evaluation import Evaluation, EvaluationConfig
-from experiments.evaluation.excess_loss import Excess
-from experiments.languages.hidden_markov import HiddenMarkov
 from experiments.records import durable, metrics_file, run_directory
 from experiments.training.command_line import ObjectiveCLI
-from objectives import CLM, IGNORE, MLM, Corruption, Key, Predictions, evaluation_key
+from objectives import CLM, IGNORE, MLM, Corruption, evaluation_key
+from tests.support.known_rules import make_data
 from tests.support.objectives import build
 from tests.support.tiny import fit_arguments, run_config
-
-RULES = HiddenMarkov(4, 8, transition_concentration=0.3, emission_concentration=0.3, length=14, seed=1)
-
-
-def make_data(**changes):
-    return GeneratedData(
-        RULES, **{"batch_size": 8, "validation_blocks": 20, "probe_train": 30, "probe_test": 20, **changes}
-    )
 
 
 def first(stream, count):
@@ -47,11 +36,11 @@ def test_blocks_come_again_from_their_index_with_any_number_of_workers():
     for one, other in zip(first(data.train_dataloader(), 5), first(parallel.train_dataloader(), 5), strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
     batch = next(iter(data.train_dataloader()))
-    again = data.read("train", [(0, int(index)) for index in batch.index_B])
+    again = data.batch_of("train", [(0, int(index)) for index in batch.index_B])
     assert torch.equal(batch.tokens_BT, again.tokens_BT)
-    held_out = torch.cat([b.tokens_BT for b in data.val_dataloader()])
-    assert held_out.shape == (20, 16)
-    assert not (batch.tokens_BT[:, None] == held_out[None]).all(-1).any()
+    validation = torch.cat([b.tokens_BT for b in data.validation_batches()])
+    assert validation.shape == (20, 16)
+    assert not (batch.tokens_BT[:, None] == validation[None]).all(-1).any()
 
 
 @pytest.mark.parametrize("change", [{"probe_train": 0}, {"probe_test": -1}, {"seed": 2**40}])
@@ -60,89 +49,46 @@ def test_impossible_data_is_refused(change):
         make_data(**change).stream(0, 1, 0)
 
 
-def test_excess_by_hand():
-    excess = Excess()
-    asked = torch.tensor([[True, True, False], [False, True, False]])
-    floor = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
-    nats = torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)
-    excess.update(Predictions(asked, nats, torch.zeros(3, dtype=torch.bool), torch.zeros(3, dtype=torch.bool)), floor)
-    mean = 1.2 / 3
-    error = ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2) ** 0.5 / 3
-    assert excess.compute() == pytest.approx({"floor_nats": 2.0, "excess_nats": mean, "excess_error": error})
-
-
-def test_a_loss_far_below_the_floor_is_an_error():
-    excess = Excess()
-    asked = torch.ones(50, 4, dtype=torch.bool)
-    floor = torch.full((50, 4), 2.0, dtype=torch.float64)
-    nats = 1.9 + 0.01 * torch.rand(200, dtype=torch.float64)
-    flags = torch.zeros(200, dtype=torch.bool)
-    excess.update(Predictions(asked, nats, flags, flags), floor)
-    with pytest.raises(ArithmeticError, match="below the best possible one"):
-        excess.compute()
+def views(data, cls, **changes):
+    """The view of a validation batch, with its clean tokens."""
+    batch = next(iter(data.validation_batches()))
+    objective = build(cls, vocabulary=data.vocabulary, **changes)
+    (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
+    return view, batch.tokens_BT
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
-def test_the_best_possible_model_has_no_excess(cls):
-    """Predictions that are the floor itself, for the very views that a run is asked."""
-    data, excess = make_data(), Excess()
-    objective = build(cls, vocabulary=data.vocabulary)
-    for batch in data.val_dataloader():
-        for view in objective.views(batch.tokens_BT, evaluation_key(batch.index_B)):
-            floor = data.floor(view, batch.tokens_BT, getattr(objective, "corruption", None))
-            asked = view.targets_BT != IGNORE
-            assert (floor[~asked] == 0).all()
-            flags = torch.zeros(int(asked.sum()), dtype=torch.bool)
-            excess.update(Predictions(asked, floor[asked], flags, flags), floor)
-    assert excess.compute()["excess_nats"] == 0
-
-
-def test_an_untrained_model_is_above_the_floor_and_below_the_ceilings():
+def test_the_bayes_loss_of_a_view_is_at_its_targets(cls):
     data = make_data()
-    evaluate = Evaluation(data, EvaluationConfig(word_swap_pairs=3, mask_rates=(0.15,)))
-    for cls in (CLM, MLM):
-        values = evaluate(build(cls, vocabulary=data.vocabulary))
-        assert values["validation/excess_loss"] > 5 * values["validation/excess_loss_standard_error"] > 0
-        assert values["validation/loss"] == pytest.approx(
-            values["validation/bayes_loss"] + values["validation/excess_loss"]
-        )
-        token, past, both = (values[f"probe/states/bayes_accuracy_{view}"] for view in ("token", "past", "both"))
-        assert values["probe/states/majority_accuracy"] < token < past < both < 1
-        assert 0 <= values["word_swap/accuracy"] <= 1
-        assert ("validation/excess_loss@0.15" in values) == (cls is MLM)
+    view, tokens = views(data, cls)
+    nats = data.bayes_loss(view, tokens)
+    assert nats.dtype == torch.float64 and nats.shape == tokens.shape
+    assert (nats >= 0).all() and (nats[view.targets_BT == IGNORE] == 0).all() and nats.sum() > 0
 
 
-def test_a_fixed_count_of_selections_has_no_floor():
+def test_where_no_bayes_loss_is_known_it_is_none():
     data = make_data()
-    objective = build(MLM, vocabulary=data.vocabulary, corruption=Corruption(selection="exact"))
-    with pytest.raises(ValueError, match="bernoulli"):
-        Evaluation(data, EvaluationConfig(word_swap_pairs=0))(objective)
-
-
-def test_a_question_of_another_kind_has_no_floor():
-    data = make_data()
-    batch = next(iter(data.val_dataloader()))
-    objective = build(CLM, vocabulary=data.vocabulary)
-    (view,) = objective.views(batch.tokens_BT, Key(0, batch.epoch_B, batch.index_B))
-    with pytest.raises(ValueError, match="known for"):
-        data.floor(view._replace(attention="bidirectional"), batch.tokens_BT, None)
-
-
-def test_blocks_too_long_for_the_pairs_are_refused():
-    with pytest.raises(ValueError, match="longest_sentence"):
-        make_data().word_swap_pairs(3, longest=10)
-
-
-def test_scrambled_blocks_differ_in_two_neighbours():
-    for real, scrambled in make_data().word_swap_pairs(10, longest=14):
-        places = [place for place in range(14) if real[place] != scrambled[place]]
-        assert len(places) == 2 and places[1] == places[0] + 1
-        assert sorted(real) == sorted(scrambled)
+    causal, tokens = views(data, CLM)
+    masked, _ = views(data, MLM)
+    counted, _ = views(data, MLM, corruption=Corruption(selection="exact"))
+    visible = torch.ones(8, 1, 16, 16, dtype=torch.bool)
+    unknown = [
+        counted,
+        causal._replace(attention="bidirectional"),
+        causal._replace(attention=visible),
+        causal._replace(inputs_BT=masked.inputs_BT),
+        causal._replace(targets_BT=masked.targets_BT),
+        causal._replace(channel="another"),
+        masked._replace(attention="causal"),
+        masked._replace(attention=visible),
+        masked._replace(channel=None),
+    ]
+    assert [data.bayes_loss(view, tokens) for view in unknown] == [None] * len(unknown)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("objective", "within"), [("CLM", 0.03), ("MLM", 0.12)])
-def test_a_trained_model_comes_near_its_floor(objective, within, tmp_path):
+def test_a_trained_model_comes_near_the_bayes_loss(objective, within, tmp_path):
     config = run_config(tmp_path, objective)
     config["model"]["init_args"] |= {
         "encoder": {"width": 32, "depth": 2, "heads": 2, "max_length": 16},

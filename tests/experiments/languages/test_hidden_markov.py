@@ -1,12 +1,10 @@
-"""The hidden Markov language and its floors, against enumeration of everything that can happen on tiny languages.
+"""The hidden Markov language and its Bayes losses, against enumeration of all that can happen in tiny languages.
 
 B blocks, L symbols of a block, T = L + 2 positions.
 """
 
-import itertools
 import math
 from collections import defaultdict
-from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +22,7 @@ from objectives import IGNORE, Corruption
 from objectives.clm import next_token
 from objectives.mlm import cloze
 from objectives.training.randomness import evaluation_key
+from tests.support.known_rules import enumerate_blocks, enumerate_targets, text_probabilities
 
 FALSE_ALARM = 1e-6
 TINY = HiddenMarkov(2, 3, transition_concentration=0.7, emission_concentration=0.7, length=4, seed=1)
@@ -35,52 +34,6 @@ CORRUPTIONS = [
     for rate in (0.15, 0.5, 1.0)
     for mix in (BERT, (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.5, 0), (0, 0.3, 0.7), (0.6, 0, 0.4))
 ]
-
-
-def enumerate_blocks(language):
-    """p(states, symbols) of all pairs, by the definition of the chain."""
-    initial, transition, emission = (
-        table.tolist() for table in (language.initial_S, language.transition_SS, language.emission_SV)
-    )
-    joint = {}
-    for states in itertools.product(range(language.states), repeat=language.length):
-        for symbols in itertools.product(range(language.symbols), repeat=language.length):
-            p = initial[states[0]] * math.prod(transition[a][b] for a, b in itertools.pairwise(states))
-            joint[states, symbols] = p * math.prod(emission[s][x] for s, x in zip(states, symbols, strict=True))
-    return joint
-
-
-@cache
-def text_probabilities(language):
-    total = defaultdict(float)
-    for (_, symbols), p in enumerate_blocks(language).items():
-        total[symbols] += p
-    return total
-
-
-def outcomes(symbol, corruption, symbols):
-    """All (selected, shown, probability) of one position: not selected, masked, kept, or each replacement."""
-    rate = corruption.rate
-    yield False, symbol, 1 - rate
-    yield True, None, rate * corruption.mask
-    yield True, symbol, rate * corruption.keep
-    for other in range(symbols):
-        yield True, other, rate * corruption.random / symbols
-
-
-@cache
-def enumerate_questions(language, corruption):
-    """p(shown, asked position, true symbol there) over all texts, selections and replacements."""
-    mass = defaultdict(float)
-    for symbols, p in text_probabilities(language).items():
-        choices = [[o for o in outcomes(symbol, corruption, language.symbols) if o[2]] for symbol in symbols]
-        for outcome in itertools.product(*choices):
-            q = p * math.prod(o[2] for o in outcome)
-            shown = tuple(o[1] for o in outcome)
-            for i, (selected, _, _) in enumerate(outcome):
-                if selected:
-                    mass[shown, i, symbols[i]] += q
-    return mass
 
 
 def test_rules_are_distributions_and_the_start_is_stationary():
@@ -140,7 +93,7 @@ def p_value(counts, probability):
 
 
 @pytest.mark.parametrize("language", [TINY, THREE])
-def test_clm_floor_is_that_of_enumeration(language):
+def test_clm_bayes_loss_is_that_of_enumeration(language):
     text = text_probabilities(language)
     prefix = defaultdict(float)
     for symbols, p in text.items():
@@ -158,7 +111,7 @@ def test_clm_floor_is_that_of_enumeration(language):
     assert not nats[next_token(tokens, language.vocabulary()) == IGNORE].any()
 
 
-def test_clm_floor_sums_to_the_likelihood_of_a_long_block():
+def test_clm_bayes_loss_sums_to_the_likelihood_of_a_long_block():
     language = HiddenMarkov()
     _, symbols = language.sample("validation", torch.arange(5))
     nats = clm_bayes_loss(language, language.tokens_BT(symbols)).sum(1)
@@ -175,7 +128,7 @@ def test_clm_floor_sums_to_the_likelihood_of_a_long_block():
 
 
 @pytest.mark.parametrize("language", [TINY, THREE])
-def test_clm_floor_averages_to_the_entropy_of_a_block(language):
+def test_clm_bayes_loss_averages_to_the_entropy_of_a_block(language):
     entropy = -sum(p * math.log(p) for p in text_probabilities(language).values() if p)
     _, symbols = language.sample("validation", torch.arange(20_000))
     nats = clm_bayes_loss(language, language.tokens_BT(symbols)).sum(1)
@@ -184,17 +137,17 @@ def test_clm_floor_averages_to_the_entropy_of_a_block(language):
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
 @pytest.mark.parametrize("language", [TINY, THREE], ids=["2x3x4", "3x2x3"])
-def test_mlm_floor_is_that_of_enumeration(language, corruption):
-    mass = enumerate_questions(language, corruption)
-    asked = defaultdict(float)
+def test_mlm_bayes_loss_is_that_of_enumeration(language, corruption):
+    mass = enumerate_targets(language, corruption)
+    given = defaultdict(float)
     for (shown, i, _), p in mass.items():
-        asked[shown, i] += p
+        given[shown, i] += p
     inputs = [[MASK if s is None else SPECIALS + s for s in shown] for shown, _, _ in mass]
     targets = [[SPECIALS + true if t == i else IGNORE for t in range(language.length)] for _, i, true in mass]
     nats = mlm_bayes_loss(language, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), corruption)
     expected = [[0.0] * (language.length + 2) for _ in mass]
     for row, ((shown, i, _), p) in zip(expected, mass.items(), strict=True):
-        row[1 + i] = -math.log(p / asked[shown, i])
+        row[1 + i] = -math.log(p / given[shown, i])
     torch.testing.assert_close(nats, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-10)
 
 
@@ -203,13 +156,13 @@ def framed(rows, first, last):
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
-def test_mlm_floor_is_the_least_mean_loss_of_sampled_questions(corruption):
-    """Over the pipeline's own masks the floor's mean is the enumerated optimum, within four standard errors."""
-    mass = enumerate_questions(TINY, corruption)
-    asked = defaultdict(float)
+def test_mlm_bayes_loss_is_the_least_mean_loss_of_sampled_targets(corruption):
+    """Over the pipeline's own masks its mean is the enumerated optimum, within four standard errors."""
+    mass = enumerate_targets(TINY, corruption)
+    given = defaultdict(float)
     for (shown, i, _), p in mass.items():
-        asked[shown, i] += p
-    least = -sum(p * math.log(p / asked[shown, i]) for (shown, i, _), p in mass.items())
+        given[shown, i] += p
+    least = -sum(p * math.log(p / given[shown, i]) for (shown, i, _), p in mass.items())
     index = torch.arange(10_000)
     tokens = TINY.tokens_BT(TINY.sample("validation", index)[1])
     view = cloze(tokens, evaluation_key(index), corruption, TINY.vocabulary())
@@ -242,16 +195,18 @@ def test_state_posteriors_are_those_of_enumeration(language):
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
 
 
-def test_ceilings_rise_with_what_is_known_and_are_reached():
+def test_bayes_accuracies_rise_with_what_is_known_and_are_reached():
     language = HiddenMarkov()
     states, symbols = language.sample("probe", torch.arange(1000))
-    found = [bayes_accuracy(state_posteriors(language, symbols, v), states) for v in ("token", "past", "both")]
-    assert found[0].expected < found[1].expected - 0.05 < found[2].expected - 0.1
-    for accuracy in found:
-        assert accuracy.realised == pytest.approx(accuracy.expected, abs=0.01)
+    posteriors = [state_posteriors(language, symbols, view) for view in ("token", "past", "both")]
+    token, past, both = map(bayes_accuracy, posteriors)
+    assert token < past - 0.05 < both - 0.1
+    for posterior, expected in zip(posteriors, (token, past, both), strict=True):
+        reached = float((posterior.argmax(-1) == states).double().mean())
+        assert reached == pytest.approx(expected, abs=0.01)
 
 
-def test_a_full_size_floor_stays_finite():
+def test_a_full_size_bayes_loss_stays_finite():
     language = HiddenMarkov(transition_concentration=0.02, emission_concentration=0.02, length=500)
     index = torch.arange(4)
     tokens = language.tokens_BT(language.sample("train", index)[1])
@@ -290,17 +245,17 @@ def test_bad_languages_are_refused(arguments, message):
         HiddenMarkov(**arguments)
 
 
-def test_what_has_no_floor_is_refused():
+def test_what_has_no_bayes_loss_is_refused():
     tokens = TINY.tokens_BT(torch.tensor([[0, 1, 2, 1]]))
-    asked = tokens.masked_fill(tokens != SPECIALS + 2, IGNORE)
-    masked = tokens.masked_fill(asked != IGNORE, MASK)
+    targets = tokens.masked_fill(tokens != SPECIALS + 2, IGNORE)
+    masked = tokens.masked_fill(targets != IGNORE, MASK)
     with pytest.raises(ValueError, match="selections of a block depend on one another"):
-        mlm_bayes_loss(TINY, masked, asked, Corruption(selection="exact"))
+        mlm_bayes_loss(TINY, masked, targets, Corruption(selection="exact"))
     with pytest.raises(ValueError, match="cannot arise"):
-        mlm_bayes_loss(TINY, masked, asked, Corruption(0.15, 0, 0.5, 0.5))
-    with pytest.raises(ValueError, match="never asked"):
+        mlm_bayes_loss(TINY, masked, targets, Corruption(0.15, 0, 0.5, 0.5))
+    with pytest.raises(ValueError, match="never targets"):
         mlm_bayes_loss(TINY, masked, tokens, Corruption())
-    with pytest.raises(ValueError, match="the floor is that of blocks"):
+    with pytest.raises(ValueError, match="the Bayes loss is that of blocks"):
         clm_bayes_loss(TINY, masked)
     with pytest.raises(ValueError, match="another length"):
         clm_bayes_loss(TINY, tokens[:, 1:])

@@ -3,7 +3,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,8 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 from experiments.corpora import LocalText
-from experiments.text import packed as packed_module
-from experiments.text import packing, token_stream
+from experiments.text import packed_blocks, packing, token_stream
+from experiments.text.codec import TextCodec
 from experiments.text.packing import pack
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 from tests.support.corpus import TinyCorpus
@@ -58,7 +57,7 @@ def test_blocks_are_the_documents_in_order_and_the_manifest_counts_them(tiny_cor
 
 def test_decoded_documents_are_the_text(tiny_corpus, tmp_path):
     packed = pack(tiny_corpus, TokenizerConfig("bpe", 300), T, tmp_path)
-    text = packed.tokenizer.codec.decode(packed.blocks("validation").ravel())
+    text = packed.tokenizer.decode(packed.blocks("validation").ravel())
     pieces = text.removeprefix("[CLS]").split("[SEP][CLS]")
     assert pieces[:-1] == list(tiny_corpus.documents("validation"))[: len(pieces) - 1] and len(pieces) > 20
 
@@ -85,7 +84,7 @@ def test_a_long_document_is_cut_and_nothing_is_lost(tmp_path, monkeypatch, limit
     documents = ["a much longer document\nof two lines, " * 9, "x" * 120, "short"]
     chunks = list(token_stream.token_stream(documents, tokenizer, np.dtype("<u2")))
     stream = np.concatenate([chunk.tokens for chunk in chunks])
-    assert tokenizer.codec.decode(stream) == "".join(f"[CLS]{text}[SEP]" for text in documents)
+    assert tokenizer.decode(stream) == "".join(f"[CLS]{text}[SEP]" for text in documents)
     assert sum(chunk.documents for chunk in chunks) == 3
     assert sum(chunk.characters for chunk in chunks) == sum(map(len, documents))
 
@@ -97,9 +96,14 @@ def test_text_cannot_forge_special_tokens(tmp_path):
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     backend.add_special_tokens(names[:5])
     documents = ["word [CLS] word [SEP]", "", "[MASK] [PAD] other"]
-    (chunk,) = token_stream.token_stream(documents, Tokenizer(backend), np.dtype("<u2"))
+    tokenizer = Tokenizer(backend)
+    (chunk,) = token_stream.token_stream(documents, tokenizer, np.dtype("<u2"))
     assert chunk.tokens.tolist() == [2, 5, 1, 5, 1, 3, 2, 3, 2, 1, 1, 1, 3]
     assert chunk[1:] == (3, sum(map(len, documents)), 11)
+    encoded = tokenizer.encode_batch(documents)
+    assert encoded == [[5, 1, 5, 1], [], [1, 1, 1]] == [tokenizer.encode(text).ids for text in documents]
+    with pytest.raises(ValueError, match=r'"\[CLS\]" is a special token of this model'):
+        TextCodec(backend, tokenizer.specials, None).encode(documents[0])
 
 
 def test_a_large_vocabulary_is_stored_in_four_bytes(tmp_path):
@@ -176,9 +180,9 @@ def test_damage_is_found_and_named_with_the_fix(tiny_corpus, tmp_path, name, dam
 
 def test_another_format_is_not_read(tiny_corpus, tmp_path, monkeypatch):
     packed = pack(tiny_corpus, TokenizerConfig("character"), T, tmp_path)
-    monkeypatch.setattr(packed_module, "FORMAT", 2)
+    monkeypatch.setattr(packed_blocks, "FORMAT", 2)
     with pytest.raises(ValueError, match="another version"):
-        packed_module.open_packed(packed.directory)
+        packed_blocks.open_packed_blocks(packed.directory)
 
 
 @pytest.mark.parametrize(
@@ -249,22 +253,8 @@ def test_two_processes_at_once_build_once(tmp_path):
     assert sorted(map(len, answers)) == [1, 2] and answers[0][-1] == answers[1][-1]
 
 
-def test_parallel_encoding_is_forbidden_for_forks_only(monkeypatch):
-    name = "TOKENIZERS_PARALLELISM"
-    monkeypatch.setattr(token_stream, "_forbidden_here", False)
-    monkeypatch.setenv(name, "true")
-    token_stream.forbid_parallel_encoding()
-    assert os.environ[name] == "true"
-    monkeypatch.delenv(name)
-    token_stream.forbid_parallel_encoding()
-    assert os.environ[name] == "false"
-    with token_stream.parallel_encoding():
-        assert name not in os.environ
-    assert os.environ[name] == "false"
-
-
 def test_fingerprint_covers_every_block(tiny_corpus, tmp_path):
     packed = pack(tiny_corpus, TokenizerConfig("character"), T, tmp_path)
     digest = hashlib.sha256((packed.directory / "train.bin").read_bytes()).hexdigest()
     assert packed.manifest["files"]["train.bin"]["sha256"] == digest
-    assert packed.fingerprint == packed_module.seal_of(packed.manifest)
+    assert packed.fingerprint == packed_blocks.seal_of(packed.manifest)

@@ -47,7 +47,7 @@ def test_bpe_gives_every_text_back(tokenizers):
         ODD,
     ]
     bpe = tokenizers["bpe"]
-    assert [bpe.codec.decode(ids) for ids in bpe.encode_batch(texts)] == texts
+    assert [bpe.decode(ids) for ids in bpe.encode_batch(texts)] == texts
 
 
 def test_character_gives_every_text_back_but_for_unknown_characters(tokenizers, english):
@@ -58,7 +58,7 @@ def test_character_gives_every_text_back_but_for_unknown_characters(tokenizers, 
     assert list(map(len, ids)) == list(map(len, texts))
     known = tokenizer.backend.get_vocab()
     expected = ["".join(c if c in known else "[UNK]" for c in text) for text in texts]
-    assert list(map(tokenizer.codec.read, ids)) == expected
+    assert list(map(tokenizer.decode, ids)) == expected
     assert sum(text.count("[UNK]") for text in expected) < 0.002 * sum(map(len, texts))
 
 
@@ -67,12 +67,12 @@ def test_wordpiece_gives_every_text_back_but_for_white_space_and_unknown_words(t
     texts = [*KingJames().documents("validation"), ODD]
     for text, ids in zip(texts, wordpiece.encode_batch(texts), strict=True):
         words = [word if word.isascii() or "’" in word else "[UNK]" for word in re.split(r"\s+", text.strip())]
-        decoded = wordpiece.codec.decode(ids).split(" ")
+        decoded = wordpiece.decode(ids).split(" ")
         assert len(decoded) == len(words)
         assert all(word in (given, "[UNK]") for word, given in zip(decoded, words, strict=True))
         assert sum(word == "[UNK]" for word in decoded) < 0.01 * len(decoded) or text == ODD
-    assert wordpiece.codec.decode(wordpiece.encode_batch(["\n an  house.\t"])[0]) == "an house."
-    assert wordpiece.codec.decode(wordpiece.encode_batch(["a ##b [SEP] c##d"])[0]) == "a # #b [ SEP] c##d"
+    assert wordpiece.decode(wordpiece.encode_batch(["\n an  house.\t"])[0]) == "an house."
+    assert wordpiece.decode(wordpiece.encode_batch(["a ##b [SEP] c##d"])[0]) == "a # #b [ SEP] c##d"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,9 +80,9 @@ def test_special_tokens_in_text_are_plain_text(kind, english):
     tokenizer = Tokenizer.train(kind, 1000, [*english, "a [b] c"])
     for name in NAMES:
         for text in (name, f"the {name} of", f"x{name}y", f"{name}{name}"):
-            for ids in (tokenizer.encode_batch([text])[0], tokenizer.codec.encode(text).ids):
+            for ids in (tokenizer.encode_batch([text])[0], tokenizer.encode(text).ids):
                 assert not set(ids) & set(tokenizer.specials)
-                assert tokenizer.codec.decode(ids).replace(" ", "") == text.replace(" ", "")
+                assert tokenizer.decode(ids).replace(" ", "") == text.replace(" ", "")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,7 +97,7 @@ def test_saved_and_loaded_it_is_the_same(kind, tokenizers, english, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_offsets_are_the_characters_behind_each_token(kind, tokenizers, english):
     text = english[0]
-    ids, offsets, _ = tokenizers[kind].codec.encode(text)
+    ids, offsets, _ = tokenizers[kind].encode(text)
     assert ids == tokenizers[kind].encode_batch([text])[0]
     assert "".join(text[start:end] for start, end in offsets) == (
         text.replace(" ", "") if kind == "wordpiece" else text
@@ -108,7 +108,7 @@ def test_wrap_puts_the_special_tokens_around(tokenizers):
     bpe = tokenizers["bpe"]
     ids = bpe.wrap(bpe.encode_batch(["In the"])[0])
     assert ids[0] == 2 and ids[-1] == 3
-    assert bpe.codec.decode(ids) == "[CLS]In the[SEP]"
+    assert bpe.decode(ids) == "[CLS]In the[SEP]"
 
 
 def test_training_reads_no_further_than_asked(english):

@@ -1,6 +1,6 @@
-"""Packed data on disk: blocks of exactly T tokens in memory-mapped files, verified when opened.
+"""Packed blocks on disk: blocks of exactly T tokens in memory-mapped files, verified when opened.
 
-A directory of packed data holds
+A directory of packed blocks holds
 
   tokenizer.json                how to read the tokens
   train.bin, validation.bin     blocks after each other; uint16, or uint32 where the vocabulary needs it
@@ -26,8 +26,8 @@ PACKED_SPLITS = ("train", "validation")
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A directory of packed data that has been found whole."""
+class PackedBlocks:
+    """A directory of packed blocks that has been verified."""
 
     directory: Path
     manifest: dict[str, Any]
@@ -60,8 +60,8 @@ class Packed:
         return np.memmap(self.directory / f"{split}.bin", np.dtype(self.manifest["dtype"]), "r", shape=shape)
 
 
-def open_packed(directory: str | Path) -> Packed:
-    """Opens packed data and verifies every file against the manifest.
+def open_packed_blocks(directory: str | Path) -> PackedBlocks:
+    """Opens packed blocks and verifies every file against the manifest.
 
     Raises:
         ValueError: when a file is missing, cut or altered; the message names it and the fix.
@@ -73,7 +73,7 @@ def open_packed(directory: str | Path) -> Packed:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damage(directory, "manifest.json", f"{type(error).__name__}: {error}") from error
     if not sealed or manifest["format"] != FORMAT:
-        raise _damage(directory, "manifest.json", "was altered, or is of another version")
+        raise _damage(directory, "manifest.json", "was altered, or has another version")
     for name, expected in manifest["files"].items():
         path = directory / name
         if not path.is_file():
@@ -82,7 +82,7 @@ def open_packed(directory: str | Path) -> Packed:
             raise _damage(directory, name, f"has {path.stat().st_size} bytes instead of {expected['bytes']}")
         if file_digest(path) != expected["sha256"]:
             raise _damage(directory, name, "was altered: its sha256 is not the manifest's")
-    return Packed(directory, manifest)
+    return PackedBlocks(directory, manifest)
 
 
 def seal_of(manifest: dict[str, Any]) -> str:
@@ -91,4 +91,4 @@ def seal_of(manifest: dict[str, Any]) -> str:
 
 
 def _damage(directory: Path, name: str, what: str) -> ValueError:
-    return ValueError(f"packed data is damaged: {directory / name}: {what}; delete {directory} and it is built again")
+    return ValueError(f"packed data is damaged: {directory / name}: {what}; delete {directory} to have it packed again")

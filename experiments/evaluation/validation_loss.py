@@ -1,0 +1,87 @@
+"""Loss on the validation blocks: at the targets of the objective itself, or of other views.
+
+B blocks, T positions, N target positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+from experiments.data import BlockData
+from experiments.evaluation.excess_loss import ExcessLoss
+from objectives import Batch, Key, Objective, Predictions, View, evaluation_key
+from objectives.inference.language_model import inference_mode
+
+Views = Callable[[Tensor, Key], tuple[View, ...]]
+
+
+def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:
+    """loss (nats per target), accuracy, bits_per_character and density; with excess_loss and its kin where the data
+    know the Bayes loss of every view.
+
+    Args:
+        views: what is read and predicted, of clean tokens; the objective's own views when not given.
+    """
+    loss = NegativeLogLikelihood(objective.vocabulary.characters_per_token).to(objective.device)
+    excess, known = ExcessLoss().to(objective.device), True
+    with inference_mode(objective):
+        for batch in data.validation_batches():
+            batch = Batch(*(part.to(objective.device) for part in batch))
+            for view in (views or objective.views)(batch.tokens_BT, evaluation_key(batch.index_B)):
+                predictions = objective.predict(view, batch.tokens_BT)
+                loss.update(predictions)
+                bayes_BT = data.bayes_loss(view, batch.tokens_BT)
+                if bayes_BT is None:
+                    known = False
+                else:
+                    excess.update(predictions, bayes_BT)
+    return loss.compute() | (excess.compute() if known and excess.nats else {})
+
+
+class NegativeLogLikelihood(Metric):
+    """Loss at target positions: nats per target, accuracy, bits per character of the original text.
+
+    Perplexity is exp(loss); it is left to the reader, because it overflows. Bits per character divides by the
+    characters that the regular targets stand for (end tokens cost nats but stand for no character); for CLM over whole
+    documents it is a code length, for MLM it is the cost of the predicted part of the text only.
+    """
+
+    full_state_update = False
+    higher_is_better = False
+    nats: Tensor
+    targets: Tensor
+    regular: Tensor
+    correct: Tensor
+    tokens: Tensor
+
+    def __init__(self, characters_per_token: float) -> None:
+        super().__init__()
+        self.characters_per_token = characters_per_token
+        for name in ("nats", "targets", "regular", "correct", "tokens"):
+            self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, predictions: Predictions) -> None:
+        """Add the predictions for one view of a batch."""
+        self.nats += predictions.nats_N.sum()
+        self.targets += predictions.nats_N.numel()
+        self.regular += (~predictions.special_N).sum()
+        self.correct += predictions.correct_N.sum()
+        self.tokens += predictions.targeted_BT.numel()
+
+    def compute(self) -> dict[str, float]:
+        """loss, accuracy, bits_per_character and density; nan where there was no target."""
+        nats, targets, regular, correct, tokens = (
+            getattr(self, name).item() for name in ("nats", "targets", "regular", "correct", "tokens")
+        )
+        characters = regular * self.characters_per_token
+        return {
+            "loss": nats / targets if targets else math.nan,
+            "accuracy": correct / targets if targets else math.nan,
+            "bits_per_character": nats / math.log(2) / characters if characters else math.nan,
+            "density": targets / tokens if tokens else math.nan,
+        }
