@@ -22,7 +22,7 @@ from tokenizers.processors import TemplateProcessing
 
 from experiments.corpora import KingJames
 from experiments.corpora.base import split_sentences
-from experiments.inference.export import pretrained_tokenizer
+from experiments.inference.export import huggingface_tokenizer
 from experiments.text.tokenizer import Tokenizer
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
 from objectives.inference.huggingface_export import to_huggingface
@@ -65,7 +65,7 @@ def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], re
     """Time one kind of score all ways and print the ratios."""
     causal = objective.reading == "causal"
     model = to_huggingface(objective)
-    theirs = pretrained_tokenizer(tokenizer, objective.encoder.config.max_length)
+    theirs = huggingface_tokenizer(tokenizer, objective.encoder.config.max_length)
     score = chain_rule if causal else pseudo_log_likelihood
     minicons: Any
     if causal:

@@ -34,7 +34,7 @@ def accuracy(outcomes: Sequence[float], level: float = LEVEL) -> Share:
     return Share(mean, max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale))
 
 
-def paired_difference(outcomes: Sequence[float], reference: Sequence[float], level: float = LEVEL) -> Share:
+def mean_paired_difference(outcomes: Sequence[float], reference: Sequence[float], level: float = LEVEL) -> Share:
     """Mean of outcome − reference over the same pairs, with Student's t-interval over pairs.
 
     No interval where all differences are equal, or there is one pair only.

@@ -7,6 +7,7 @@ snapshots/, log.txt and, written last, DONE. There is no other state: no databas
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,25 @@ class RunState(NamedTuple):
     tokens_per_second: float = 0.0
     error: str = ""
     log: str = ""
+
+
+def find_run(path: str | Path) -> Path | None:
+    """The run that a path names, which may leave out the run's hash and the folder runs/; None when there is none.
+
+    PARENT/NAME is PARENT/NAME itself where that is a run, else PARENT/runs/NAME-<hash> or PARENT/NAME-<hash>.
+
+    Raises:
+        ValueError: when several runs have that name, naming them.
+    """
+    path = Path(path)
+    if (path / RUN).exists():
+        return path
+    hashed = re.compile(rf"{re.escape(path.name)}-[0-9a-f]{{8}}")
+    beside = (found.parent for parent in (path.parent / "runs", path.parent) for found in parent.glob(f"*/{RUN}"))
+    runs = sorted(run for run in beside if hashed.fullmatch(run.name))
+    if len(runs) > 1:
+        raise ValueError(f"{path} could be any of {', '.join(map(str, runs))}; name one of them")
+    return runs[0] if runs else None
 
 
 def run_state(run: Path) -> RunState:

@@ -7,7 +7,7 @@ import torch
 import transformers
 
 from experiments.cli import main
-from experiments.inference.methods import method_of, score
+from experiments.inference.methods import choose_method, score_texts
 from experiments.inference.open_huggingface import is_causal
 from experiments.inference.open_model import open_model
 from experiments.records import durable, run_directory
@@ -56,7 +56,9 @@ def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is no finished checkpoint"):
         open_model(str(run / "tokenizer.json"))
     (run / "tokenizer.json").rename(run / "other.json")
-    with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint is used where its run wrote it"):
+    with pytest.raises(
+        ValueError, match=r"no tokenizer.json in .*: a checkpoint has to stay in the directory of its run"
+    ):
         open_model(str(run))
     make_run(tmp_path / "chinese", MLM, "character").joinpath("tokenizer.json").rename(run / "tokenizer.json")
     with pytest.raises(ValueError, match="is not the tokenizer that the model"):
@@ -150,7 +152,7 @@ def test_a_run_that_is_not_whole_is_refused(tmp_path, capsys):
     durable.write_json(run / run_directory.STATUS, {"tokens": 2000})
     open_model(str(run))  # still in training, or killed
     (run / run_directory.DONE).touch()
-    with pytest.raises(ValueError, match="is not whole"):
+    with pytest.raises(ValueError, match="is incomplete"):
         open_model(str(run))
     durable.write_json(run / run_directory.STATUS, {"tokens": 1000})
     open_model(str(run))
@@ -200,7 +202,10 @@ def test_damaged_weights_are_refused(stock):
 def test_weights_that_do_not_fit_the_configuration_are_refused(stock):
     folder = stock("bert")
     config = json.loads((folder / "config.json").read_text())
-    for change, message in (({"num_hidden_layers": 1}, "have no place"), ({"intermediate_size": 32}, "another shape")):
+    for change, message in (
+        ({"num_hidden_layers": 1}, "belong to no layer"),
+        ({"intermediate_size": 32}, "another shape"),
+    ):
         (folder / "config.json").write_text(json.dumps({**config, **change}))
         with pytest.raises(ValueError, match=message):
             open_model(str(folder))
@@ -216,7 +221,7 @@ def test_a_causal_model_that_sees_ahead_is_refused(tmp_path):
         if decoder:
             assert open_model(str(tmp_path)).language_model.causal
             continue
-        with pytest.raises(ValueError, match="sees what comes next"):
+        with pytest.raises(ValueError, match="sees later tokens"):
             open_model(str(tmp_path))
 
 
@@ -257,6 +262,6 @@ def test_scores_do_not_change_by_an_export(tmp_path):
         ours, theirs = open_model(str(run)), open_model(str(tmp_path / f"{cls.__name__}-hf"))
         text = "the old [MASK] cat"
         assert ours.codec.encode(text) == theirs.codec.encode(text)
-        scores = [score(model, [model.codec.encode(text).ids], method_of(model)) for model in (ours, theirs)]
+        scores = [score_texts(model, [model.codec.encode(text).ids], choose_method(model)) for model in (ours, theirs)]
         assert scores[0][0] == pytest.approx(scores[1][0], abs=1e-4)
         assert total(scores[0][0]) < -1

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from experiments.cli import main
-from experiments.evaluation.minimal_pairs import accuracy, outcome, paired_difference
+from experiments.evaluation.minimal_pairs import accuracy, mean_paired_difference, outcome
 from experiments.inference.open_model import open_model
-from experiments.inference.pairs import _names
+from experiments.inference.pairs import model_names
 from objectives import CLM, MLM
 from tests.support.objectives import own_scores
 from tests.support.trained import make_run
@@ -72,10 +72,10 @@ def test_a_difference_is_taken_pair_by_pair():
     draw = np.random.default_rng(0)
     ours, reference = draw.choice([0, 0.5, 1], 200), draw.choice([0, 0.5, 1], 200)
     expected = stats.ttest_rel(ours, reference).confidence_interval(0.95)
-    difference = paired_difference(list(ours), list(reference))
+    difference = mean_paired_difference(list(ours), list(reference))
     assert difference == pytest.approx(((ours - reference).mean(), expected.low, expected.high), abs=1e-12)
-    assert paired_difference([1, 1], [0, 0]) == (1, None, None)
-    assert paired_difference([1], [0]) == (1, None, None)
+    assert mean_paired_difference([1, 1], [0, 0]) == (1, None, None)
+    assert mean_paired_difference([1], [0]) == (1, None, None)
 
 
 def test_accuracies_by_group(runs, file, capsys):
@@ -123,7 +123,7 @@ def test_several_models_are_compared_with_the_first(runs, file, capsys):
     first, *others = runs
     for other in others:
         row = rows["difference", f"{other.name} - {first.name}", "all"]
-        expected = paired_difference(outcomes(other), outcomes(first))
+        expected = mean_paired_difference(outcomes(other), outcomes(first))
         assert (row["value"], row["low"], row["high"]) == pytest.approx(tuple(expected))
         assert ("difference", f"{other.name} - {first.name}", "UID=nouns") in rows
     assert ("difference", f"{runs[2].name} - {runs[1].name}", "all") not in rows
@@ -175,10 +175,14 @@ def test_no_pairs_and_a_model_named_twice_are_refused(runs, file, tmp_path, caps
 
 def test_models_are_named_by_what_tells_them_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert _names(["grid/runs/clm"]) == ["clm"]
-    assert _names(["grid/runs/clm/", f"{tmp_path}/grid/runs/mlm"]) == ["clm", "mlm"]
-    assert _names(["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]) == ["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]
-    assert _names(["grid/runs/clm", "hf:bert-base-cased"]) == ["grid/runs/clm", "hf:bert-base-cased"]
+    assert model_names(["grid/runs/clm"]) == ["clm"]
+    assert model_names(["grid/runs/clm/", f"{tmp_path}/grid/runs/mlm"]) == ["clm", "mlm"]
+    assert model_names(["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]) == ["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]
+    assert model_names(["grid/clm", "other/runs/mlm"]) == ["clm", "mlm"]
+    assert model_names(["grid/clm", "other/runs/clm"]) == ["grid/clm", "other/runs/clm"]
+    assert model_names(["grid/runs/clm", "hf:google-bert/bert-base"]) == ["clm", "hf:google-bert/bert-base"]
+    with pytest.raises(ValueError, match="a model is named twice"):
+        model_names(["grid/runs/clm", "grid/runs/clm/"])
 
 
 def test_a_file_without_equally_long_pairs(runs, tmp_path, capsys):
