@@ -1,6 +1,7 @@
 """Trained models by path, and what is no model."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -44,6 +45,26 @@ def test_a_snapshot_of_a_training_is_a_model(tmp_path):
     assert model.codec.encode("the old cat").ids
 
 
+@pytest.mark.parametrize("folder", ["grid/runs", "grid"])
+def test_a_run_may_be_named_without_its_hash(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = make_run(Path(folder) / "my-CLM-s1-0a1b2c3d", CLM)
+    for other in ("my-CLM-s1-more-0a1b2c3d", "my-CLM-s12-0a1b2c3d", "my-CLM-s1-0a1b2c3", "my-CLM-s1-tokenizer"):
+        make_run(Path(folder) / other, MLM)
+    (Path(folder) / "my-CLM-s1-ffffffff").mkdir()  # no run
+    for name in ("grid/my-CLM-s1", f"{folder}/my-CLM-s1", f"{folder}/my-CLM-s1/", f"{tmp_path}/grid/my-CLM-s1"):
+        assert open_model(name).path.resolve() == (run / "snapshots" / "tokens-000000001000.ckpt").resolve()
+    for name in ("grid/my-CLM", "grid/CLM-s1", "my-CLM-s1", "grid/my.CLM.s1"):
+        with pytest.raises(ValueError, match="there is no run, checkpoint or Hugging Face folder"):
+            open_model(name)
+    second = make_run(Path("grid/runs/my-CLM-s1-00000000"), CLM)
+    with pytest.raises(ValueError, match="could be any of") as refusal:
+        open_model("grid/my-CLM-s1")
+    assert str(run) in str(refusal.value) and str(second) in str(refusal.value)
+    whole = make_run(Path("grid/my-CLM-s1"), CLM)
+    assert open_model("grid/my-CLM-s1").path == whole / "snapshots" / "tokens-000000001000.ckpt"
+
+
 def test_what_is_no_model_is_refused(tmp_path):
     run = make_run(tmp_path / "grid" / "runs" / "mlm", MLM)
     snapshot = run / "snapshots" / "tokens-000000001000.ckpt"
@@ -56,9 +77,7 @@ def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is no finished checkpoint"):
         open_model(str(run / "tokenizer.json"))
     (run / "tokenizer.json").rename(run / "other.json")
-    with pytest.raises(
-        ValueError, match=r"no tokenizer.json in .*: a checkpoint has to stay in the directory of its run"
-    ):
+    with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint has to stay"):
         open_model(str(run))
     make_run(tmp_path / "chinese", MLM, "character").joinpath("tokenizer.json").rename(run / "tokenizer.json")
     with pytest.raises(ValueError, match="is not the tokenizer that the model"):
