@@ -17,13 +17,14 @@ BEAM_WIDTH = 1024
 SWEEPS = 10
 MOST_SAMPLES = 1_000_000
 FILL_NOTES = {
-    "masked": "a masked model sees both sides: the probability of a blank is its own, with all blanks masked; row all "
-    "fills first the blank it is most sure of, and its probability is the product on that way, no joint probability",
-    "causal": "a causal model cannot look right: up to {width} candidates come from the left alone and are ranked by "
-    "the chain rule of the whole sentence; the probability is the share among them",
-    "masked candidates": "the probability is the share among the candidates, each scored as a whole: all its tokens "
+    "masked": "a masked model sees both sides of a blank; a blank's probabilities are those with all blanks masked; "
+    "row all fills the blank it is most certain of first, and its probability is the product over these steps, "
+    "not a joint probability",
+    "causal": "a causal model does not see what follows a blank: up to {width} candidates come from the left and are "
+    "ranked by the chain rule of the whole sentence; probabilities are shares among them",
+    "masked candidates": "probabilities are shares among the candidates, each scored as a whole: all of its tokens are "
     "masked, then shown from left to right",
-    "causal candidates": "the probability is the share among the candidates, by the chain rule of the whole sentence",
+    "causal candidates": "probabilities are shares among the candidates, by the chain rule of the whole sentence",
 }
 NO_JOINT = (
     "MLM defines no joint distribution: what these samples are samples of depends on the procedure ({method}), and "
@@ -115,14 +116,13 @@ def pairs_command(options: argparse.Namespace) -> int:
 def fill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "For a masked model: the distribution at each blank, and all blanks filled one by one, most confident first. "
-        "For a causal model, which cannot look right: candidates ranked by the chain rule of the whole sentence. "
-        "Column sentence_nats is the chain rule or the pseudo-log-likelihood of the completed sentence, with the fill "
-        "as a token of its own; NA while another blank is open. Spaces between Chinese characters, which their texts "
-        "do not have, are left out."
+        "For a causal model, which does not see what follows a blank: candidates ranked by the chain rule of the whole "
+        "sentence. Column sentence_nats is the chain rule or the pseudo-log-likelihood of the completed sentence, with "
+        "the fill as a token of its own; NA while another blank is open. Spaces between Chinese characters are dropped."
     )
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     parser.add_argument("text", metavar="TEXT", help="a sentence with [MASK] for each blank, one token wide")
-    parser.add_argument("--top", type=int, default=5, help="how many answers to show for a blank (default: 5)")
+    parser.add_argument("--top", type=int, default=5, help="how many fills to show for a blank (default: 5)")
     parser.add_argument(
         "--candidates", nargs="+", metavar="TEXT", help="compare only these, each as a whole, of however many tokens"
     )

@@ -12,7 +12,7 @@ from experiments.inference.blanks import TextWithBlanks, without_chinese_spaces
 from experiments.inference.methods import choose_method, score_texts
 from experiments.inference.open_model import open_model
 from objectives.inference.scoring import pseudo_log_likelihood
-from tests.support.pretrained import build
+from tests.support.huggingface_models import build
 
 
 def fill(run, text, *options):
@@ -127,9 +127,8 @@ def test_candidates_are_scored_whole(arm, runs, capsys):
             targeted = torch.zeros_like(row, dtype=torch.bool)
             targeted[0, hidden[0]] = True
             with torch.no_grad():
-                total += (
-                    model.language_model.logits(row, targeted)[0].double().log_softmax(-1)[encoded.ids[place]].item()
-                )
+                nats_V = model.language_model.logits(row, targeted)[0].double().log_softmax(-1)
+            total += nats_V[encoded.ids[place]].item()
         nats[candidate] = total
     shares = torch.tensor([nats[row["fills"][0]] for row in rows], dtype=torch.float64).softmax(0)
     assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
@@ -189,7 +188,7 @@ def test_a_model_of_another_family_has_its_own_mask(tmp_path, capsys):
 
 
 def test_the_output_says_what_the_model_can_see(runs, capsys):
-    for arm, words in (("CLM", "cannot look right"), ("MLM", "no joint probability")):
+    for arm, words in (("CLM", "does not see what follows"), ("MLM", "not a joint probability")):
         assert main(["fill", str(runs[arm]), "the [MASK] sees"]) == 0
         first, header, *_ = capsys.readouterr().out.splitlines()
         assert first.startswith("# ") and words in first

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 
 from experiments.cli import main
 from experiments.inference.open_model import open_model, open_trained
-from tests.support.pretrained import build
+from tests.support.huggingface_models import build
 
 
 def generate(run, *options):

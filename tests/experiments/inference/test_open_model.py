@@ -15,10 +15,10 @@ from experiments.records import durable, run_directory
 from experiments.text.tokenizer import Tokenizer
 from objectives import CLM, MLM, load_objective
 from objectives.inference.scoring import total
+from tests.support.huggingface_models import CAUSAL, MASKED, build
 from tests.support.objectives import own_scores
-from tests.support.pretrained import CAUSAL, MASKED, build
+from tests.support.random_run import make_run
 from tests.support.tiny import fit_arguments, run_config, write_text
-from tests.support.trained import make_run
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])

@@ -13,7 +13,7 @@ from experiments.inference.open_model import open_model
 from experiments.inference.pairs import model_names
 from objectives import CLM, MLM
 from tests.support.objectives import own_scores
-from tests.support.trained import make_run
+from tests.support.random_run import make_run
 
 PAIRS = [
     ("the old cat sees the bird", "the old cat see the bird", "agreement", "verbs"),

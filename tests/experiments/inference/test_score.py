@@ -16,7 +16,7 @@ from experiments.text.codec import words_of
 from objectives import MLM
 from objectives.inference.scoring import pseudo_log_likelihood
 from tests.support.objectives import own_scores
-from tests.support.trained import make_run
+from tests.support.random_run import make_run
 
 ROOT = Path(__file__).parents[3]
 LINES = ["the old cat", "", " the old cat ", "river", "the old cat", "[MASK] [SEP]", "naïve 猫 \\ x", "a\tb"]

@@ -8,9 +8,9 @@ from objectives import CLM, MLM
 from objectives.inference.huggingface_export import to_encoder, to_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
+from tests.support.huggingface_models import CAUSAL, MASKED, TEXTS
+from tests.support.huggingface_models import build as build_pretrained
 from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
-from tests.support.pretrained import CAUSAL, MASKED, TEXTS
-from tests.support.pretrained import build as build_pretrained
 
 
 def our_logits(encoder, tokens, reading):
