@@ -4,8 +4,8 @@
 
 Our encoder with random weights scores sentences of the King James Bible of 8 to 16 tokens by PLL and by the chain rule.
 minicons scores them with the same weights in the Hugging Face classes that `clm-vs-mlm export` writes, at its best
-batch size, and so do our functions for Hugging Face models. All start from text. The ways take turns, the best repeat of
-each counts, and their scores must agree.
+batch size, and so do our functions for Hugging Face models. All start from text. The ways take turns, the best repeat
+of each counts, and their scores must agree.
 """
 
 from __future__ import annotations

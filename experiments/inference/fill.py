@@ -49,8 +49,8 @@ def fill_masked(model: TextModel, text: TextWithBlanks, top: int) -> Fills:
 def fill_causal(model: TextModel, text: TextWithBlanks, width: int) -> Fills:
     """The completions that a beam search finds; a blank's fills are what they have there."""
     found = best_fills(model.language_model, text.template, width)
-    completions, nats = [one.fills for one in found], [one.nats for one in found]
-    return _share_out(completions, nats, partial(_token_fill, model, text))
+    fills, nats = zip(*found, strict=True)
+    return _share_out(fills, nats, partial(_token_fill, model, text))
 
 
 def score_candidates(model: TextModel, text: TextWithBlanks, candidates: Sequence[str]) -> Fills:

@@ -98,10 +98,10 @@ def judge_pairs(name: str, model: TextModel, method: str, encoded: Sequence[Enco
 def result_records(judgements: Sequence[Judgements], groups: Groups) -> Iterator[dict[str, Any]]:
     """All results: the accuracies of each model, then how each differs from the first, pair by pair."""
     first, *others = judgements
-    for one in judgements:
-        yield from accuracy_records(one, groups)
-    for other in others:
-        yield from difference_records(other, first, groups)
+    for judged in judgements:
+        yield from accuracy_records(judged, groups)
+    for judged in others:
+        yield from difference_records(judged, first, groups)
 
 
 def accuracy_records(judged: Judgements, groups: Groups) -> Iterator[dict[str, Any]]:

@@ -40,11 +40,12 @@ def print_scores(
     """
     records = []
     for line, tokens, scores in zip(lines, encoded, score_in_parts(model, encoded, method, end, window), strict=True):
-        record = line_record(line, scores, method)
-        names = [model.codec.name(token) for token in tokens.ids] + ["(end)"] * end
-        extra = {"per_token": [list(pair) for pair in zip(names, scores, strict=True)]} if per_token else {}
-        printer.print_record({**record, **extra, "text": line})
-        records.append(record)
+        records.append(line_record(line, scores, method))
+        extra = {}
+        if per_token:
+            names = [model.codec.name(token) for token in tokens.ids] + ["(end)"] * end
+            extra = {"per_token": [list(pair) for pair in zip(names, scores, strict=True)]}
+        printer.print_record({**records[-1], **extra, "text": line})
     unknown = sum(model.codec.unknown(tokens.ids) for tokens in encoded)
     if unknown:
         print(f"{unknown} of the tokens stand for text that the model's tokenizer cannot encode", file=sys.stderr)

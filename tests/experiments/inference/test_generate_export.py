@@ -69,7 +69,7 @@ def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
-def test_stock_models_write_too(kind, tmp_path, capsys):
+def test_hugging_face_models_write_too(kind, tmp_path, capsys):
     model, tokenizer = build(kind)
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
@@ -109,7 +109,7 @@ def test_bad_requests_get_one_line_and_no_output(arm, options, message, runs, ca
 
 
 @pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM Chinese", "CLM wordpiece"])
-def test_an_exported_folder_opens_as_a_stock_model(arm, runs, tmp_path, capsys):
+def test_an_exported_folder_opens_in_transformers(arm, runs, tmp_path, capsys):
     target = tmp_path / "new" / "model"
     assert main(["export", str(runs[arm]), str(target)]) == 0
     assert capsys.readouterr().out == f"{target}\n"

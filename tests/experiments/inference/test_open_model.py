@@ -189,8 +189,8 @@ def test_the_tokenizer_of_another_run_is_refused(tmp_path):
 
 
 @pytest.fixture
-def stock(tmp_path):
-    """A folder of a kind of stock model, after something was done to it."""
+def saved(tmp_path):
+    """Saves a Hugging Face model of some kind, after a change, and gives its folder."""
 
     def save(kind, change=lambda model, tokenizer: None):
         model, tokenizer = build(kind)
@@ -202,24 +202,24 @@ def stock(tmp_path):
     return save
 
 
-def test_a_folder_without_its_tokenizer_is_refused(stock):
+def test_a_folder_without_its_tokenizer_is_refused(saved):
     for kind in ("bert", "gpt2"):
-        folder = stock(kind)
+        folder = saved(kind)
         (folder / "tokenizer.json").unlink()
         with pytest.raises(ValueError, match=r"tokenizer.json|cannot read the model"):
             open_model(str(folder))
 
 
-def test_damaged_weights_are_refused(stock):
-    weights = stock("bert") / "model.safetensors"
+def test_damaged_weights_are_refused(saved):
+    weights = saved("bert") / "model.safetensors"
     for damaged in (weights.read_bytes()[:500], b"", b"version https://git-lfs.github.com/spec/v1"):
         weights.write_bytes(damaged)
         with pytest.raises(ValueError, match="cannot read the model in"):
             open_model(str(weights.parent))
 
 
-def test_weights_that_do_not_fit_the_configuration_are_refused(stock):
-    folder = stock("bert")
+def test_weights_that_do_not_fit_the_configuration_are_refused(saved):
+    folder = saved("bert")
     config = json.loads((folder / "config.json").read_text())
     for change, message in (
         ({"num_hidden_layers": 1}, "belong to no layer"),
@@ -244,17 +244,17 @@ def test_a_causal_model_that_sees_ahead_is_refused(tmp_path):
             open_model(str(tmp_path))
 
 
-def test_tokens_that_a_model_has_never_seen(stock, capsys):
-    folder = stock("bert", lambda model, tokenizer: tokenizer.add_tokens(["zebra"]))
+def test_tokens_that_a_model_has_never_seen(saved, capsys):
+    folder = saved("bert", lambda model, tokenizer: tokenizer.add_tokens(["zebra"]))
     model = open_model(str(folder))
     assert model.codec.unknown(model.codec.encode("the zebra").ids) == 1
-    folder = stock("gpt2", lambda model, tokenizer: tokenizer.add_special_tokens({"bos_token": "<begin>"}))
+    folder = saved("gpt2", lambda model, tokenizer: tokenizer.add_special_tokens({"bos_token": "<begin>"}))
     with pytest.raises(ValueError, match="they do not belong together"):
         open_model(str(folder))
 
 
-def test_code_in_a_folder_does_not_run(stock, monkeypatch):
-    folder = stock("bert")
+def test_code_in_a_folder_does_not_run(saved, monkeypatch):
+    folder = saved("bert")
     config = json.loads((folder / "config.json").read_text())
     config |= {"model_type": "mine", "auto_map": {"AutoConfig": "x.Mine", "AutoModelForMaskedLM": "x.Mine"}}
     (folder / "config.json").write_text(json.dumps(config))
