@@ -31,25 +31,6 @@ class RunState(NamedTuple):
     log: str = ""
 
 
-def find_run(path: str | Path) -> Path | None:
-    """The run that a path names, which may leave out the run's hash and the folder runs/; None when there is none.
-
-    PARENT/NAME is PARENT/NAME itself where that is a run, else PARENT/runs/NAME-<hash> or PARENT/NAME-<hash>.
-
-    Raises:
-        ValueError: when several runs have that name, naming them.
-    """
-    path = Path(path)
-    if (path / RUN).exists():
-        return path
-    hashed = re.compile(rf"{re.escape(path.name)}-[0-9a-f]{{8}}")
-    beside = (found.parent for parent in (path.parent / "runs", path.parent) for found in parent.glob(f"*/{RUN}"))
-    runs = sorted(run for run in beside if hashed.fullmatch(run.name))
-    if len(runs) > 1:
-        raise ValueError(f"{path} could be any of {', '.join(map(str, runs))}; name one of them")
-    return runs[0] if runs else None
-
-
 def run_state(run: Path) -> RunState:
     """The state of a run, as far as its directory tells: one that holds no lock and is not done can be resumed."""
     run = Path(run)
@@ -95,6 +76,29 @@ def is_locked(run: Path) -> bool:
         return False
     lock.release()
     return False
+
+
+def find_run(name: str | Path) -> Path | None:
+    """The directory of a run, named by its path or without the hash at its end.
+
+    results/quickstart/CLM-s1 may stand for results/quickstart/CLM-s1-<hash>, or for a run of that name in
+    results/quickstart/runs/. None when there is no such run.
+
+    Raises:
+        ValueError: when several runs have that name.
+    """
+    path = Path(name)
+    if (path / RUN).exists():
+        return path
+    with_hash = re.compile(re.escape(path.name) + "-[0-9a-f]{8}")
+    for folder in (path.parent / "runs", path.parent):
+        entries = sorted(folder.iterdir()) if path.name and folder.is_dir() else []
+        found = [entry for entry in entries if with_hash.fullmatch(entry.name) and (entry / RUN).exists()]
+        if len(found) > 1:
+            raise ValueError(f"{path} may be any of {', '.join(map(str, found))}; name one of them")
+        if found:
+            return found[0]
+    return None
 
 
 def read_runs(directory: Path) -> list[dict[str, Any]]:
