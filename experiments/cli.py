@@ -63,18 +63,14 @@ def _dispatch(arguments: list[str]) -> int:
         from analysis.report import main as report
 
         return report(arguments[1:])
-    from experiments.inference import export, fill, generate, pairs, score
+    from experiments.inference.commands import COMMANDS as inference
     from experiments.sweeps import status as runs
     from experiments.sweeps import sweep
 
     own: dict[str, Any] = {
         "sweep": sweep,
         "runs": runs,
-        "score": score,
-        "pairs": pairs,
-        "fill": fill,
-        "generate": generate,
-        "export": export,
+        **inference,
     }
     parser = argparse.ArgumentParser(
         "clm-vs-mlm",

@@ -12,7 +12,7 @@ from experiments.sweeps.sweep import plan
 from experiments.training.command_line import PlannedCLI
 from experiments.training.commands import by_bare_name
 from objectives import CLM, MLM
-from tests.support.trained import make_run
+from tests.support.random_run import make_run
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -2,10 +2,10 @@
 
     python -m experiments.benchmarks.packing [--megabytes 16] [--gigabytes 1] [--repeats 3]
 
-The text is that of the packaged corpora, its lines shuffled and repeated to the size asked for. Speed: both
-read the same documents in one process and the best of some repeats counts; packing includes reading the file,
-splitting, writing and hashing, the tokenizer is given. Memory: peak resident size of a process that does
-nothing but pack the file, the training of the tokenizer included.
+The text is that of the packaged corpora, its lines shuffled and repeated until it has the given size. Speed: both read
+the same documents in one process, and the best repeat counts; packing includes reading the file, splitting, writing and
+hashing, but not the training of the tokenizer. Memory: peak resident size of a process that does nothing but pack the
+file, the training of the tokenizer included.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Speed of scoring against minicons (Misra 2022), one process, the same random weights, the same sentences.
+"""Speed of scoring against minicons (Misra 2022): one process, the same random weights, the same sentences.
 
     python -m experiments.benchmarks.scoring [--sentences 200] [--width 128] [--depth 4] [--repeats 5]
 
-Our encoder with random weights scores sentences of the King James Bible of 8 to 16 tokens by PLL and by chain rule;
+Our encoder with random weights scores sentences of the King James Bible of 8 to 16 tokens by PLL and by the chain rule.
 minicons scores them with the same weights in the Hugging Face classes that `clm-vs-mlm export` writes, at its best
-batch size, and so does our language_model of Hugging Face models. All begin with text. Repeats take turns, the best of each
-counts, and the scores must agree.
+batch size, and so do our functions for Hugging Face models. All start from text. The ways take turns, the best repeat
+of each counts, and their scores must agree.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,13 +22,13 @@ from tokenizers.processors import TemplateProcessing
 
 from experiments.corpora import KingJames
 from experiments.corpora.base import split_sentences
-from experiments.inference.export import pretrained_tokenizer
+from experiments.inference.export import huggingface_tokenizer
 from experiments.text.tokenizer import Tokenizer
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
 from objectives.inference.huggingface_export import to_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
-from objectives.inference.scoring import chain_rule, pseudo_log_likelihood, total
+from objectives.inference.scoring import score_sentences, total
 
 BATCH_SIZES = (1, 4, 8, 16, 32, 64, 128, 200)
 
@@ -45,57 +45,71 @@ def main(arguments: Sequence[str] | None = None) -> None:
     corpus = KingJames()
     tokenizer = Tokenizer.train("bpe", options.vocabulary, corpus.texts())
     sentences = [sentence for text in corpus.texts() for sentence in split_sentences(text)]
-    encoded = zip(sentences, tokenizer.encode_batch(sentences), strict=True)
-    chosen = [(text, len(ids)) for text, ids in encoded if 8 <= len(ids) <= 16][: options.sentences]
-    sentences = [text for text, _ in chosen]
-    mean = sum(length for _, length in chosen) / len(chosen)
+    lengths = map(len, tokenizer.encode_batch(sentences))
+    chosen = [(text, length) for text, length in zip(sentences, lengths, strict=True) if 8 <= length <= 16]
+    chosen = chosen[: options.sentences]
     print(
-        f"{len(chosen)} sentences of {mean:.1f} tokens, vocabulary {tokenizer.size}, width {options.width}, depth "
-        f"{options.depth}, {torch.get_num_threads()} threads"
+        f"{len(chosen)} sentences of {sum(length for _, length in chosen) / len(chosen):.1f} tokens, vocabulary "
+        f"{tokenizer.size}, width {options.width}, depth {options.depth}, {torch.get_num_threads()} threads"
     )
     config = EncoderConfig(width=options.width, depth=options.depth, heads=options.heads)
     vocabulary, budget, optimizer = tokenizer.vocabulary(), Budget(tokens=1), OptimizerConfig()
     masked = MLM(config, vocabulary, budget, optimizer, Corruption())
     causal = CLM(config, vocabulary, budget, optimizer)
-    compare(masked.eval(), tokenizer, sentences, options.repeats)
-    compare(causal.eval(), tokenizer, sentences, options.repeats)
+    for objective in (masked, causal):
+        compare(objective.eval(), tokenizer, [text for text, _ in chosen], options.repeats)
 
 
 def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], repeats: int) -> None:
-    """Time one kind of score all ways and print the ratios."""
-    causal = objective.reading == "causal"
+    """Time an objective's own kind of score in all ways and print the ratios."""
+    method = objective.sentence_scores[0]
     model = to_huggingface(objective)
-    theirs = pretrained_tokenizer(tokenizer, objective.encoder.config.max_length)
-    score = chain_rule if causal else pseudo_log_likelihood
-    minicons: Any
-    if causal:
-        # minicons scores what stands behind the first token, the end included if there is one.
-        opening = theirs.cls_token
-        theirs.backend_tokenizer.post_processor = TemplateProcessing(
-            single=f"{opening} $A", special_tokens=[(opening, theirs.cls_token_id)]
-        )
-        minicons = scorer.IncrementalLMScorer(model, "cpu", tokenizer=theirs)
-    else:
-        theirs.batch_encode_plus = theirs.__call__  # gone in transformers 5, but minicons 0.3.39 calls it
-        minicons = scorer.MaskedLMScorer(model, "cpu", tokenizer=theirs)
-
-    def by_us(language_model: LanguageModel) -> list[float]:
-        return [total(scores) for scores in score(language_model, [tokenizer.encode(text).ids for text in sentences])]
-
-    def by_minicons(size: int) -> list[float]:
-        batches = (sentences[start : start + size] for start in range(0, len(sentences), size))
-        return [value for batch in batches for value in minicons.sequence_score(batch, reduction=_sum)]
-
-    readers = {
+    max_length = objective.encoder.config.max_length
+    language_models = {
         "ours": ObjectiveLanguageModel(objective),
-        "ours, through Hugging Face": HuggingFaceLanguageModel(model, theirs, causal),
+        "ours, through Hugging Face": HuggingFaceLanguageModel(
+            model, huggingface_tokenizer(tokenizer, max_length), method == "chain_rule"
+        ),
     }
+    minicons = make_minicons(model, huggingface_tokenizer(tokenizer, max_length), method == "chain_rule")
     ways: dict[str, Callable[[], list[float]]] = {
-        name: partial(by_us, language_model) for name, language_model in readers.items()
+        name: partial(score_by_us, language_model, tokenizer, sentences, method)
+        for name, language_model in language_models.items()
     }
-    ways |= {f"minicons {size}": partial(by_minicons, size) for size in BATCH_SIZES}
-    best = {name: float("inf") for name in ways}
-    expected = ways["ours"]()
+    ways |= {f"minicons {size}": partial(score_by_minicons, minicons, sentences, size) for size in BATCH_SIZES}
+    best = best_seconds(ways, repeats)
+    fastest = min((name for name in ways if name.startswith("minicons")), key=best.__getitem__)
+    print(f"\n{method}: fastest {fastest} with {1000 * best[fastest]:.0f} ms")
+    for name in language_models:
+        print(f"{name}: {1000 * best[name]:.0f} ms, {best[fastest] / best[name]:.2f} times as fast")
+
+
+def make_minicons(model: Any, tokenizer: Any, causal: bool) -> Any:
+    """The scorer of minicons for a Hugging Face model; the tokenizer is changed to suit it."""
+    if not causal:
+        tokenizer.batch_encode_plus = tokenizer.__call__  # gone in transformers 5, but minicons 0.3.39 calls it
+        return scorer.MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
+    # minicons scores what follows the first token, the end included if there is one.
+    opening = tokenizer.cls_token
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{opening} $A", special_tokens=[(opening, tokenizer.cls_token_id)]
+    )
+    return scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
+
+
+def score_by_us(model: LanguageModel, tokenizer: Tokenizer, sentences: list[str], method: str) -> list[float]:
+    return [total(scores) for scores in score_sentences(model, tokenizer.encode_batch(sentences), method)]
+
+
+def score_by_minicons(minicons: Any, sentences: list[str], batch_size: int) -> list[float]:
+    batches = (sentences[start : start + batch_size] for start in range(0, len(sentences), batch_size))
+    return [value for batch in batches for value in minicons.sequence_score(batch, reduction=_sum)]
+
+
+def best_seconds(ways: Mapping[str, Callable[[], list[float]]], repeats: int) -> dict[str, float]:
+    """The shortest time of each way to score. Raises SystemExit when their scores differ."""
+    best = dict.fromkeys(ways, float("inf"))
+    expected = next(iter(ways.values()))()
     for _ in range(repeats):
         for name, way in ways.items():
             start = time.perf_counter()
@@ -104,10 +118,7 @@ def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], re
             worst = max(abs(a - b) for a, b in zip(values, expected, strict=True))
             if worst > 1e-3:
                 raise SystemExit(f"{name} differs by {worst} nats")
-    fastest = min((name for name in ways if name.startswith("minicons")), key=best.__getitem__)
-    print(f"\n{score.__name__}: fastest {fastest} with {1000 * best[fastest]:.0f} ms")
-    for name in readers:
-        print(f"{name}: {1000 * best[name]:.0f} ms, {best[fastest] / best[name]:.2f} times as fast")
+    return best
 
 
 def _sum(scores: torch.Tensor) -> float:

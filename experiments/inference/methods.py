@@ -1,40 +1,35 @@
-"""How a model scores text: by its own kind of score, or by the one that was asked for."""
+"""How a model scores texts: by which method, and a list of texts with a progress bar."""
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from experiments.inference.open_model import Model
-    from experiments.text.codec import Encoded
-    from objectives.inference.scoring import Scores
+from tqdm import tqdm
 
-METHODS = ("chain_rule", "pll", "pll_word_l2r")
+from experiments.inference.open_model import TextModel
+from experiments.text.codec import Encoded
+from objectives.inference.scoring import Scores, score_sentences
 
-
-def add_method(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--method",
-        choices=METHODS,
-        help="chain_rule (causal models), pll or pll_word_l2r (masked models); default: chain_rule or pll",
-    )
+TEXTS_AT_ONCE = 1024
+"""Texts that `score_in_parts` hands to the model together."""
 
 
-def method_of(model: Model, asked: str | None = None) -> str:
-    """The method that was asked for, or the model's own. Raises ValueError when it is not for this kind of model."""
-    own = "chain_rule" if model.language_model.causal else "pll"
-    if asked is not None and (asked == "chain_rule") != (own == "chain_rule"):
-        kind = "reads from left to right" if model.language_model.causal else "reads both ways"
-        fitting = "chain_rule" if model.language_model.causal else "pll or pll_word_l2r"
-        raise ValueError(f"{model.path} {kind} and cannot be scored by {asked}; use {fitting}")
-    return asked or own
+def choose_method(model: TextModel, requested: str | None = None) -> str:
+    """The requested method, or the model's default. Raises ValueError when the model cannot be scored by it."""
+    causal = model.language_model.causal
+    default = "chain_rule" if causal else "pll"
+    if requested is not None and (requested == "chain_rule") != causal:
+        kind = "reads from left to right" if causal else "reads both ways"
+        fitting = "chain_rule" if causal else "pll or pll_word_l2r"
+        raise ValueError(f"{model.path} {kind} and cannot be scored by {requested}; use {fitting}")
+    return requested or default
 
 
-def score(
-    model: Model,
+def score_texts(
+    model: TextModel,
     ids: Sequence[Sequence[int]],
     method: str,
     words: Sequence[Sequence[int]] | None = None,
@@ -42,27 +37,49 @@ def score(
     window: bool = False,
     progress: Callable[[int], Any] = lambda tokens: None,
 ) -> list[Scores]:
-    """Scores of each token of each text, by one of METHODS; the arguments are those of `objectives.inference.scoring`.
+    """Scores of each token of each text; the other arguments are those of `objectives.inference.scoring`.
 
     Args:
-        words: what pll_word_l2r goes by; the other methods do not look at it.
+        method: chain_rule, pll or pll_word_l2r.
+        words: what pll_word_l2r goes by; the other methods ignore it.
 
     Raises:
         ValueError: when a score is not finite.
     """
-    from objectives.inference.scoring import score_sentences
-
     scores = score_sentences(model.language_model, ids, method, words, end, window, progress)
-    if not all(math.isfinite(value) for one in scores for value in one if value is not None):
+    if not all(math.isfinite(value) for text in scores for value in text if value is not None):
         raise ValueError(f"{model.path} gives scores that are not finite: its training has diverged")
     return scores
 
 
-def refuse_long(model: Model, encoded: Sequence[Encoded], names: Sequence[str], remedy: str = "shorten it") -> None:
-    """Raises ValueError when a text is too long for the model, naming it."""
-    for one, name in zip(encoded, names, strict=True):
-        if len(one.ids) > model.language_model.max_tokens:
+def score_in_parts(
+    model: TextModel,
+    encoded: Sequence[Encoded],
+    method: str,
+    end: bool = False,
+    window: bool = False,
+    title: str | None = None,
+) -> Iterator[Scores]:
+    """As `score_texts`, text by text as soon as its part is scored, with a progress bar on standard error."""
+    done = 0
+    with tqdm(total=sum(len(text.ids) for text in encoded), unit="token", desc=title, file=sys.stderr) as bar:
+        for start in range(0, len(encoded), TEXTS_AT_ONCE):
+            part = encoded[start : start + TEXTS_AT_ONCE]
+            ids, words = [text.ids for text in part], [text.words for text in part]
+            scores = score_texts(model, ids, method, words, end, window, bar.update)
+            done += sum(map(len, ids))
+            bar.update(done - bar.n)  # repeated texts are scored only once
+            yield from scores
+
+
+def check_lengths(
+    model: TextModel, encoded: Sequence[Encoded], names: Sequence[str], remedy: str = "shorten it"
+) -> None:
+    """Raises ValueError when a text is too long for the model, naming it and the remedy."""
+    most = model.language_model.max_tokens
+    for text, name in zip(encoded, names, strict=True):
+        if len(text.ids) > most:
             raise ValueError(
-                f"{name} has {len(one.ids)} tokens, but the model has room for {model.language_model.max_tokens} beside special "
-                f"tokens; {remedy}"
+                f"{name} has {len(text.ids)} tokens, but the model has room for {most}, special tokens not counted; "
+                f"{remedy}"
             )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from experiments.inference.open_huggingface import open_huggingface
 from experiments.records import durable, run_directory
 from experiments.text.codec import MASK_TEXT, TextCodec
 from experiments.text.tokenizer import Tokenizer
@@ -20,8 +21,8 @@ HUB = "hf:"
 
 
 @dataclass(frozen=True)
-class Model:
-    """A model that can be asked about text."""
+class TextModel:
+    """A trained model together with what turns text into its tokens."""
 
     path: Path
     language_model: LanguageModel
@@ -30,21 +31,20 @@ class Model:
     """How a blank may be written in text."""
 
 
-def open_model(path: str) -> Model:
+def open_model(path: str) -> TextModel:
     """The model of a run (its last snapshot), of a checkpoint, of a Hugging Face folder or, as hf:NAME, of their hub.
 
-    It is on a GPU where there is one.
+    It is on a GPU where there is one. A run may be named without its hash, as in `find_run`.
 
     Raises:
-        ValueError: when there is none, it is damaged, or its tokens stand for no text.
+        ValueError: when there is no such model, it is damaged, or its tokens do not stand for text.
     """
-    if path.startswith(HUB) or (Path(path) / "config.json").is_file():
-        from experiments.inference.open_huggingface import open_stock
-
-        language_model, codec, names = open_stock(path.removeprefix(HUB), _device())
-        return Model(Path(path.removeprefix(HUB)), language_model, codec, names)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if path.startswith(HUB) or _is_huggingface_folder(Path(path)):
+        language_model, codec, names = open_huggingface(path.removeprefix(HUB), device)
+        return TextModel(Path(path.removeprefix(HUB)), language_model, codec, names)
     checkpoint, objective, tokenizer = open_trained(path)
-    return Model(checkpoint, ObjectiveLanguageModel(objective.to(_device())), tokenizer)
+    return TextModel(checkpoint, ObjectiveLanguageModel(objective.to(device)), tokenizer)
 
 
 def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
@@ -55,8 +55,8 @@ def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
     run = checkpoint.parent.parent
     if not (run / TOKENIZER).exists():
         raise ValueError(
-            f"no {TOKENIZER} in {run}: a checkpoint is used where its run wrote it, and a run on generated data has "
-            f"tokens that stand for no text"
+            f"there is no {TOKENIZER} in {run}: a checkpoint has to stay in the directory of its run, and the tokens "
+            f"of a run on generated data do not stand for text"
         )
     tokenizer = Tokenizer.load(run / TOKENIZER)
     proof = durable.read_mapping(run / run_directory.PAIRING) if (run / run_directory.PAIRING).exists() else {}
@@ -71,26 +71,31 @@ def _find_checkpoint(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path.resolve()
+    run = run_directory.find_run(path) if name else None
+    if run is not None:
+        return _last_snapshot(run)
     if not name or not path.is_dir():
         raise ValueError(f"there is no run, checkpoint or Hugging Face folder at {name!r}")
-    if (path / "config.json").exists():
+    if _is_huggingface_folder(path):
         raise ValueError(f"{path} is a Hugging Face folder; name a run, or a checkpoint of one")
-    if not (path / run_directory.RUN).exists():
-        found = sorted(str(cell.parent) for depth in ("*", "*/*") for cell in path.glob(f"{depth}/{run_directory.RUN}"))
-        hint = f"; it holds runs, name one of them, such as {found[0]}" if found else ""
-        raise ValueError(f"{path} is neither a run nor a Hugging Face folder{hint}")
-    snapshots = complete(path / "snapshots")
-    if (path / run_directory.DONE).exists():
-        tokens = run_directory.run_state(path).tokens
+    found = sorted(str(file.parent) for depth in ("*", "*/*") for file in path.glob(f"{depth}/{run_directory.RUN}"))
+    hint = f"; it holds runs, name one of them, such as {found[0]}" if found else ""
+    raise ValueError(f"{path} is neither a run nor a Hugging Face folder{hint}")
+
+
+def _last_snapshot(run: Path) -> Path:
+    snapshots = complete(run / "snapshots")
+    if (run / run_directory.DONE).exists():
+        tokens = run_directory.run_state(run).tokens
         if not snapshots or not snapshots[-1].stem.endswith(f"-{tokens:012d}"):
             raise ValueError(
-                f"the run {path} is not whole: its last snapshot is missing; copy it again, or name a snapshot"
+                f"the run {run} is incomplete: its last snapshot is missing; copy it again, or name another snapshot"
             )
     if not snapshots:
-        raise ValueError(f"the run {path} has no snapshot yet; train it first (clm-vs-mlm fit)")
+        raise ValueError(f"the run {run} has no snapshot yet; train it first (clm-vs-mlm fit)")
     print(f"using {snapshots[-1]}", file=sys.stderr)
     return snapshots[-1]
 
 
-def _device() -> str:
-    return "cuda" if torch.cuda.is_available() else "cpu"
+def _is_huggingface_folder(path: Path) -> bool:
+    return (path / "config.json").is_file()

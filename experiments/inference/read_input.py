@@ -1,20 +1,55 @@
-"""Files of one sentence or one JSON object a line; "-" is standard input. What is wrong is named by its line."""
+"""Files of one sentence or one JSON object per line; "-" is standard input. Errors name the line."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+GROUP_KEYS = ("linguistics_term", "UID")
+"""Keys of BLiMP by which pairs are grouped when none are named."""
 
-def read_texts(file: str, field: str | None) -> Iterator[str]:
+Groups = dict[tuple[str, str], list[int]]
+"""The indices of the pairs of each group; a group is a key and its value."""
+
+
+def read_texts(file: str, field: str | None) -> list[str]:
     """The texts of a file, or of standard input, without their line ends. Raises ValueError on bad input."""
     if field is None and file.lower().endswith((".jsonl", ".ndjson", ".json")):
         raise ValueError(f"{file} has JSON lines; name the key of the text with --field")
-    for line, text in enumerate(read_lines(file), start=1):
-        yield text if field is None else text_of(read_object(text, file, line), field, file, line)
+    if field is None:
+        return read_lines(file)
+    return [_text_at(record, field, file, line) for line, record in enumerate(_read_objects(file), start=1)]
+
+
+def read_pairs(file: str, keys: Sequence[str] | None) -> tuple[list[tuple[str, str]], Groups]:
+    """The pairs (good, bad) of a file of JSON lines and, for each group, the indices of its pairs.
+
+    Args:
+        file: its name, or "-".
+        keys: keys to group by; GROUP_KEYS, where the file has them, when None.
+
+    Raises:
+        ValueError: on a line that is not a pair or lacks a key to group by, naming it, and when there are no pairs.
+    """
+    records = _read_objects(file)
+    if not records:
+        raise ValueError(f"{file} has no pairs")
+    if keys is None:
+        keys = [key for key in GROUP_KEYS if any(key in record for record in records)]
+    pairs: list[tuple[str, str]] = []
+    groups: Groups = defaultdict(list)
+    for line, record in enumerate(records, start=1):
+        for key in dict.fromkeys(keys):
+            if key not in record:
+                raise ValueError(f'{file} line {line} has no "{key}" to group by; its keys are {", ".join(record)}')
+            groups[key, str(record[key])].append(len(pairs))
+        good, bad = (_text_at(record, f"sentence_{kind}", file, line) for kind in ("good", "bad"))
+        pairs.append((good, bad))
+    return pairs, dict(groups)
 
 
 def read_lines(file: str) -> list[str]:
@@ -33,10 +68,14 @@ def read_lines(file: str) -> list[str]:
     return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
-def read_object(text: str, file: str, line: int) -> dict[str, Any]:
-    """The JSON object of a line."""
+def _read_objects(file: str) -> list[dict[str, Any]]:
+    """The JSON object of each line."""
+    return [_parse_object(text, file, line) for line, text in enumerate(read_lines(file), start=1)]
+
+
+def _parse_object(text: str, file: str, line: int) -> dict[str, Any]:
     try:
-        value = json.loads(text, object_pairs_hook=_without_repeats)
+        value = json.loads(text, object_pairs_hook=_refuse_repeated_keys)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} line {line} is not valid JSON ({error})") from error
     if not isinstance(value, dict):
@@ -44,19 +83,19 @@ def read_object(text: str, file: str, line: int) -> dict[str, Any]:
     return value
 
 
-def text_of(record: dict[str, Any], key: str, file: str, line: int) -> str:
-    if not isinstance(record.get(key), str):
+def _text_at(record: dict[str, Any], key: str, file: str, line: int) -> str:
+    text = record.get(key)
+    if not isinstance(text, str):
         raise ValueError(f'{file} line {line} has no text under the key "{key}"; its keys are {", ".join(record)}')
-    text = str(record[key])
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{file} line {line} has half a character ({error.reason})") from error
+        raise ValueError(f"{file} line {line} has an unpaired surrogate, which is no valid character") from error
     return text
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ValueError("a key stands there twice")
+def _refuse_repeated_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(items)
+    if len(record) < len(items):
+        raise ValueError("a key is repeated")
     return record

@@ -7,6 +7,7 @@ snapshots/, log.txt and, written last, DONE. There is no other state: no databas
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,6 +76,29 @@ def is_locked(run: Path) -> bool:
         return False
     lock.release()
     return False
+
+
+def find_run(name: str | Path) -> Path | None:
+    """The directory of a run, named by its path or without the hash at its end.
+
+    results/quickstart/CLM-s1 may stand for results/quickstart/CLM-s1-<hash>, or for a run of that name in
+    results/quickstart/runs/. None when there is no such run.
+
+    Raises:
+        ValueError: when several runs have that name.
+    """
+    path = Path(name)
+    if (path / RUN).exists():
+        return path
+    with_hash = re.compile(re.escape(path.name) + "-[0-9a-f]{8}")
+    for folder in (path.parent / "runs", path.parent):
+        entries = sorted(folder.iterdir()) if path.name and folder.is_dir() else []
+        found = [entry for entry in entries if with_hash.fullmatch(entry.name) and (entry / RUN).exists()]
+        if len(found) > 1:
+            raise ValueError(f"{path} may be any of {', '.join(map(str, found))}; name one of them")
+        if found:
+            return found[0]
+    return None
 
 
 def read_runs(directory: Path) -> list[dict[str, Any]]:

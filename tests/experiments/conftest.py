@@ -7,7 +7,7 @@ import pytest
 
 from objectives import CLM, MLM
 from tests.support.corpus import TinyCorpus
-from tests.support.trained import make_run
+from tests.support.random_run import make_run
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import torch
 from tokenizers import pre_tokenizers
 
 from experiments.cli import main
-from experiments.inference.blanks import Text, _without_chinese_spaces
-from experiments.inference.methods import method_of, score
+from experiments.inference.blanks import TextWithBlanks, without_chinese_spaces
+from experiments.inference.methods import choose_method, score_texts
 from experiments.inference.open_model import open_model
 from objectives.inference.scoring import pseudo_log_likelihood
-from tests.support.pretrained import build
+from tests.support.huggingface_models import build
 
 
 def fill(run, text, *options):
@@ -25,7 +25,7 @@ def answers(capsys):
 
 def scored(run, text):
     model = open_model(str(run))
-    (values,) = score(model, [model.codec.encode(text).ids], method_of(model))
+    (values,) = score_texts(model, [model.codec.encode(text).ids], choose_method(model))
     return math.fsum(values)
 
 
@@ -111,23 +111,24 @@ def test_candidates_are_scored_whole(arm, runs, capsys):
     model, nats = open_model(str(runs[arm])), {}
     for candidate in candidates:
         whole = text.replace("[MASK]", candidate)
-        one = model.codec.encode(whole)
+        encoded = model.codec.encode(whole)
         if arm == "CLM":
             nats[candidate] = scored(runs[arm], whole)
             continue
         start = whole.index(candidate)
-        inside = [a < start + len(candidate) and b > start for a, b in one.spans]
+        inside = [a < start + len(candidate) and b > start for a, b in encoded.spans]
         assert sum(inside) >= (1 if len(candidate) < 4 else 2)
         total = 0.0  # by hand: hide the whole candidate, then show it piece by piece
         places = [place for place, there in enumerate(inside) if there]
         for number, place in enumerate(places):
-            row = torch.tensor([[*model.language_model.bos, *one.ids, *model.language_model.eos]])
-            hidden = [one + len(model.language_model.bos) for one in places[number:]]
+            row = torch.tensor([[*model.language_model.bos, *encoded.ids, *model.language_model.eos]])
+            hidden = [later + len(model.language_model.bos) for later in places[number:]]
             row[0, hidden] = model.language_model.mask
-            asked = torch.zeros_like(row, dtype=torch.bool)
-            asked[0, hidden[0]] = True
+            targeted = torch.zeros_like(row, dtype=torch.bool)
+            targeted[0, hidden[0]] = True
             with torch.no_grad():
-                total += model.language_model.logits(row, asked)[0].double().log_softmax(-1)[one.ids[place]].item()
+                nats_V = model.language_model.logits(row, targeted)[0].double().log_softmax(-1)
+            total += nats_V[encoded.ids[place]].item()
         nats[candidate] = total
     shares = torch.tensor([nats[row["fills"][0]] for row in rows], dtype=torch.float64).softmax(0)
     assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
@@ -145,9 +146,9 @@ def test_candidates_for_several_blanks_are_combined(runs, capsys):
 def test_a_blank_takes_the_space_in_front_of_it(runs, capsys):
     model = open_model(str(runs["MLM"]))
     assert model.codec.spaces_lead
-    text = Text.of("the [MASK] sees", model)
+    text = TextWithBlanks.parse("the [MASK] sees", model)
     assert text.template == (*model.codec.encode("the").ids, None, *model.codec.encode(" sees").ids)
-    assert text.filled({0: " cat"}) == "the cat sees" and text.filled({}) == "the [MASK] sees"
+    assert text.with_fills({0: " cat"}) == "the cat sees" and text.with_fills({}) == "the [MASK] sees"
     assert not open_model(str(runs["MLM Chinese"])).codec.spaces_lead
     pieces = open_model(str(runs["MLM wordpiece"])).codec
     assert pieces.spaces_lead
@@ -163,13 +164,13 @@ def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
     tokens = {codec.text_of(token): token for token in whole}
     for text in ("the [MASK] sees the bird", "[MASK] old cat", "the old[MASK]"):
         assert fill(runs[arm], text, "--top", 60) == 0
-        template, glued = Text.of(text, model), 0
+        template, glued = TextWithBlanks.parse(text, model), 0
         for row in answers(capsys):
             if row["fills"][0] not in tokens:  # a part of a character
                 continue
-            ids = template.with_ids([tokens[row["fills"][0]]])
+            ids = template.with_tokens([tokens[row["fills"][0]]])
             assert row["text"].strip() == codec.decode(ids).strip().removeprefix("##")
-            (values,) = score(model, [ids], method_of(model))
+            (values,) = score_texts(model, [ids], choose_method(model))
             assert row["sentence_nats"] == pytest.approx(math.fsum(values), abs=1e-4)
             glued += " " not in row["fills"][0]
         assert glued
@@ -187,7 +188,7 @@ def test_a_model_of_another_family_has_its_own_mask(tmp_path, capsys):
 
 
 def test_the_output_says_what_the_model_can_see(runs, capsys):
-    for arm, words in (("CLM", "cannot look right"), ("MLM", "no joint probability")):
+    for arm, words in (("CLM", "does not see what follows"), ("MLM", "not a joint probability")):
         assert main(["fill", str(runs[arm]), "the [MASK] sees"]) == 0
         first, header, *_ = capsys.readouterr().out.splitlines()
         assert first.startswith("# ") and words in first
@@ -230,7 +231,7 @@ def test_a_width_is_refused_where_nothing_is_searched(runs, capsys):
     ],
 )
 def test_which_spaces_are_left_out(text, parts):
-    assert _without_chinese_spaces(text.split("[MASK]")) == parts
+    assert without_chinese_spaces(text.split("[MASK]")) == parts
 
 
 def test_fills_that_read_alike_are_not_mixed_up(runs, capsys):

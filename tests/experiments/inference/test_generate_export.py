@@ -8,8 +8,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 
 from experiments.cli import main
 from experiments.inference.open_model import open_model, open_trained
-from objectives.inference.huggingface_export import to_encoder
-from tests.support.pretrained import build
+from tests.support.huggingface_models import build
 
 
 def generate(run, *options):
@@ -70,7 +69,7 @@ def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
-def test_stock_models_write_too(kind, tmp_path, capsys):
+def test_hugging_face_models_write_too(kind, tmp_path, capsys):
     model, tokenizer = build(kind)
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
@@ -110,7 +109,7 @@ def test_bad_requests_get_one_line_and_no_output(arm, options, message, runs, ca
 
 
 @pytest.mark.parametrize("arm", ["CLM", "MLM", "MLM Chinese", "CLM wordpiece"])
-def test_an_exported_folder_opens_as_a_stock_model(arm, runs, tmp_path, capsys):
+def test_an_exported_folder_opens_in_transformers(arm, runs, tmp_path, capsys):
     target = tmp_path / "new" / "model"
     assert main(["export", str(runs[arm]), str(target)]) == 0
     assert capsys.readouterr().out == f"{target}\n"
@@ -119,12 +118,11 @@ def test_an_exported_folder_opens_as_a_stock_model(arm, runs, tmp_path, capsys):
     auto = AutoModelForMaskedLM if objective.feature_attention == "bidirectional" else AutoModelForCausalLM
     model, theirs = auto.from_pretrained(target), AutoTokenizer.from_pretrained(target)
     tokens = torch.randint(0, tokenizer.size, (2, 40), generator=torch.Generator().manual_seed(0))
-    back = to_encoder(model)
+    encoder = objective.encoder
     with torch.no_grad():
         logits = model(input_ids=tokens).logits
-        for encoder in (objective.encoder, back):
-            ours = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
-            torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
+        ours = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
+    torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
     texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
     assert theirs(texts)["input_ids"] == [tokenizer.wrap(ids) for ids in tokenizer.encode_batch(texts)]
     assert theirs.model_max_length == 48
@@ -154,6 +152,6 @@ def test_nothing_is_overwritten_and_nothing_left_behind(runs, tmp_path, capsys, 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.inference.export.pretrained_tokenizer", interrupted)
+    monkeypatch.setattr("experiments.inference.export.huggingface_tokenizer", interrupted)
     assert main(["export", str(runs["MLM"]), str(tmp_path / "never")]) == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "empty2", "full"]

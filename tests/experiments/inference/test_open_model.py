@@ -1,23 +1,24 @@
 """Trained models by path, and what is no model."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
 import transformers
 
 from experiments.cli import main
-from experiments.inference.methods import method_of, score
+from experiments.inference.methods import choose_method, score_texts
 from experiments.inference.open_huggingface import is_causal
 from experiments.inference.open_model import open_model
 from experiments.records import durable, run_directory
 from experiments.text.tokenizer import Tokenizer
 from objectives import CLM, MLM, load_objective
 from objectives.inference.scoring import total
+from tests.support.huggingface_models import CAUSAL, MASKED, build
 from tests.support.objectives import own_scores
-from tests.support.pretrained import CAUSAL, MASKED, build
+from tests.support.random_run import make_run
 from tests.support.tiny import fit_arguments, run_config, write_text
-from tests.support.trained import make_run
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
@@ -44,6 +45,26 @@ def test_a_snapshot_of_a_training_is_a_model(tmp_path):
     assert model.codec.encode("the old cat").ids
 
 
+@pytest.mark.parametrize("folder", ["grid/runs", "grid"])
+def test_a_run_may_be_named_without_its_hash(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = make_run(Path(folder) / "my-CLM-s1-0a1b2c3d", CLM)
+    for other in ("my-CLM-s1-more-0a1b2c3d", "my-CLM-s12-0a1b2c3d", "my-CLM-s1-0a1b2c3", "my-CLM-s1-tokenizer"):
+        make_run(Path(folder) / other, MLM)
+    (Path(folder) / "my-CLM-s1-ffffffff").mkdir()  # no run
+    for name in ("grid/my-CLM-s1", f"{folder}/my-CLM-s1", f"{folder}/my-CLM-s1/", f"{tmp_path}/grid/my-CLM-s1"):
+        assert open_model(name).path.resolve() == (run / "snapshots" / "tokens-000000001000.ckpt").resolve()
+    for name in ("grid/my-CLM", "grid/CLM-s1", "my-CLM-s1", "grid/my.CLM.s1"):
+        with pytest.raises(ValueError, match="there is no run, checkpoint or Hugging Face folder"):
+            open_model(name)
+    second = make_run(Path(folder) / "my-CLM-s1-00000000", CLM)
+    with pytest.raises(ValueError, match="be any of") as refusal:
+        open_model("grid/my-CLM-s1")
+    assert str(run) in str(refusal.value) and str(second) in str(refusal.value)
+    whole = make_run(Path("grid/my-CLM-s1"), CLM)
+    assert open_model("grid/my-CLM-s1").path == whole / "snapshots" / "tokens-000000001000.ckpt"
+
+
 def test_what_is_no_model_is_refused(tmp_path):
     run = make_run(tmp_path / "grid" / "runs" / "mlm", MLM)
     snapshot = run / "snapshots" / "tokens-000000001000.ckpt"
@@ -56,7 +77,7 @@ def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is no finished checkpoint"):
         open_model(str(run / "tokenizer.json"))
     (run / "tokenizer.json").rename(run / "other.json")
-    with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint is used where its run wrote it"):
+    with pytest.raises(ValueError, match=r"no tokenizer.json in .*: a checkpoint has to stay"):
         open_model(str(run))
     make_run(tmp_path / "chinese", MLM, "character").joinpath("tokenizer.json").rename(run / "tokenizer.json")
     with pytest.raises(ValueError, match="is not the tokenizer that the model"):
@@ -150,7 +171,7 @@ def test_a_run_that_is_not_whole_is_refused(tmp_path, capsys):
     durable.write_json(run / run_directory.STATUS, {"tokens": 2000})
     open_model(str(run))  # still in training, or killed
     (run / run_directory.DONE).touch()
-    with pytest.raises(ValueError, match="is not whole"):
+    with pytest.raises(ValueError, match="is incomplete"):
         open_model(str(run))
     durable.write_json(run / run_directory.STATUS, {"tokens": 1000})
     open_model(str(run))
@@ -168,8 +189,8 @@ def test_the_tokenizer_of_another_run_is_refused(tmp_path):
 
 
 @pytest.fixture
-def stock(tmp_path):
-    """A folder of a kind of stock model, after something was done to it."""
+def saved(tmp_path):
+    """Saves a Hugging Face model of some kind, after a change, and gives its folder."""
 
     def save(kind, change=lambda model, tokenizer: None):
         model, tokenizer = build(kind)
@@ -181,26 +202,29 @@ def stock(tmp_path):
     return save
 
 
-def test_a_folder_without_its_tokenizer_is_refused(stock):
+def test_a_folder_without_its_tokenizer_is_refused(saved):
     for kind in ("bert", "gpt2"):
-        folder = stock(kind)
+        folder = saved(kind)
         (folder / "tokenizer.json").unlink()
         with pytest.raises(ValueError, match=r"tokenizer.json|cannot read the model"):
             open_model(str(folder))
 
 
-def test_damaged_weights_are_refused(stock):
-    weights = stock("bert") / "model.safetensors"
+def test_damaged_weights_are_refused(saved):
+    weights = saved("bert") / "model.safetensors"
     for damaged in (weights.read_bytes()[:500], b"", b"version https://git-lfs.github.com/spec/v1"):
         weights.write_bytes(damaged)
         with pytest.raises(ValueError, match="cannot read the model in"):
             open_model(str(weights.parent))
 
 
-def test_weights_that_do_not_fit_the_configuration_are_refused(stock):
-    folder = stock("bert")
+def test_weights_that_do_not_fit_the_configuration_are_refused(saved):
+    folder = saved("bert")
     config = json.loads((folder / "config.json").read_text())
-    for change, message in (({"num_hidden_layers": 1}, "have no place"), ({"intermediate_size": 32}, "another shape")):
+    for change, message in (
+        ({"num_hidden_layers": 1}, "belong to no layer"),
+        ({"intermediate_size": 32}, "another shape"),
+    ):
         (folder / "config.json").write_text(json.dumps({**config, **change}))
         with pytest.raises(ValueError, match=message):
             open_model(str(folder))
@@ -216,21 +240,21 @@ def test_a_causal_model_that_sees_ahead_is_refused(tmp_path):
         if decoder:
             assert open_model(str(tmp_path)).language_model.causal
             continue
-        with pytest.raises(ValueError, match="sees what comes next"):
+        with pytest.raises(ValueError, match="sees later tokens"):
             open_model(str(tmp_path))
 
 
-def test_tokens_that_a_model_has_never_seen(stock, capsys):
-    folder = stock("bert", lambda model, tokenizer: tokenizer.add_tokens(["zebra"]))
+def test_tokens_that_a_model_has_never_seen(saved, capsys):
+    folder = saved("bert", lambda model, tokenizer: tokenizer.add_tokens(["zebra"]))
     model = open_model(str(folder))
     assert model.codec.unknown(model.codec.encode("the zebra").ids) == 1
-    folder = stock("gpt2", lambda model, tokenizer: tokenizer.add_special_tokens({"bos_token": "<begin>"}))
+    folder = saved("gpt2", lambda model, tokenizer: tokenizer.add_special_tokens({"bos_token": "<begin>"}))
     with pytest.raises(ValueError, match="they do not belong together"):
         open_model(str(folder))
 
 
-def test_code_in_a_folder_does_not_run(stock, monkeypatch):
-    folder = stock("bert")
+def test_code_in_a_folder_does_not_run(saved, monkeypatch):
+    folder = saved("bert")
     config = json.loads((folder / "config.json").read_text())
     config |= {"model_type": "mine", "auto_map": {"AutoConfig": "x.Mine", "AutoModelForMaskedLM": "x.Mine"}}
     (folder / "config.json").write_text(json.dumps(config))
@@ -257,6 +281,6 @@ def test_scores_do_not_change_by_an_export(tmp_path):
         ours, theirs = open_model(str(run)), open_model(str(tmp_path / f"{cls.__name__}-hf"))
         text = "the old [MASK] cat"
         assert ours.codec.encode(text) == theirs.codec.encode(text)
-        scores = [score(model, [model.codec.encode(text).ids], method_of(model)) for model in (ours, theirs)]
+        scores = [score_texts(model, [model.codec.encode(text).ids], choose_method(model)) for model in (ours, theirs)]
         assert scores[0][0] == pytest.approx(scores[1][0], abs=1e-4)
         assert total(scores[0][0]) < -1

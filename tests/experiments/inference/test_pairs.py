@@ -8,10 +8,10 @@ import pytest
 from experiments.cli import main
 from experiments.evaluation.minimal_pairs import mean_paired_difference
 from experiments.inference.open_model import open_model
-from experiments.inference.pairs import _names
+from experiments.inference.pairs import model_names
 from objectives import CLM, MLM
 from tests.support.objectives import own_scores
-from tests.support.trained import make_run
+from tests.support.random_run import make_run
 
 PAIRS = [
     ("the old cat sees the bird", "the old cat see the bird", "agreement", "verbs"),
@@ -148,10 +148,14 @@ def test_no_pairs_and_a_model_named_twice_are_refused(runs, file, tmp_path, caps
 
 def test_models_are_named_by_what_tells_them_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert _names(["grid/runs/clm"]) == ["clm"]
-    assert _names(["grid/runs/clm/", f"{tmp_path}/grid/runs/mlm"]) == ["clm", "mlm"]
-    assert _names(["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]) == ["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]
-    assert _names(["grid/runs/clm", "hf:bert-base-cased"]) == ["grid/runs/clm", "hf:bert-base-cased"]
+    assert model_names(["grid/runs/clm"]) == ["clm"]
+    assert model_names(["grid/runs/clm/", f"{tmp_path}/grid/runs/mlm"]) == ["clm", "mlm"]
+    assert model_names(["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]) == ["a/snapshots/1.ckpt", "b/snapshots/1.ckpt"]
+    assert model_names(["grid/clm", "other/runs/mlm"]) == ["clm", "mlm"]
+    assert model_names(["grid/clm", "other/runs/clm"]) == ["grid/clm", "other/runs/clm"]
+    assert model_names(["grid/runs/clm", "hf:google-bert/bert-base"]) == ["clm", "hf:google-bert/bert-base"]
+    with pytest.raises(ValueError, match="a model is named twice"):
+        model_names(["grid/runs/clm", "grid/runs/clm/"])
 
 
 def test_a_file_without_equally_long_pairs(runs, tmp_path, capsys):

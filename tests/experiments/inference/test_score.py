@@ -16,7 +16,7 @@ from experiments.text.codec import words_of
 from objectives import MLM
 from objectives.inference.scoring import pseudo_log_likelihood
 from tests.support.objectives import own_scores
-from tests.support.trained import make_run
+from tests.support.random_run import make_run
 
 ROOT = Path(__file__).parents[3]
 LINES = ["the old cat", "", " the old cat ", "river", "the old cat", "[MASK] [SEP]", "naïve 猫 \\ x", "a\tb"]
@@ -143,13 +143,13 @@ def test_standard_input(runs, capsys, monkeypatch):
     assert [row["text"] for row in records(capsys)] == ["the cat", "river"]
 
 
-def test_what_cannot_be_spelled_is_counted(runs, tmp_path, capsys):
+def test_what_cannot_be_encoded_is_counted(runs, tmp_path, capsys):
     (tmp_path / "lines.txt").write_text("我今天ζζ\n")
     assert score(runs["MLM Chinese"], tmp_path / "lines.txt") == 0
-    assert "2 of the tokens stand for what the model's tokenizer cannot spell" in capsys.readouterr().err
+    assert "2 of the tokens stand for text that the model's tokenizer cannot encode" in capsys.readouterr().err
     (tmp_path / "lines.txt").write_text("我今天\n")
     assert score(runs["MLM Chinese"], tmp_path / "lines.txt") == 0
-    assert "cannot spell" not in capsys.readouterr().err
+    assert "cannot encode" not in capsys.readouterr().err
 
 
 def test_output_is_utf8_whatever_the_terminal_says(runs, tmp_path):
@@ -181,8 +181,8 @@ def test_json_lines(runs, tmp_path, capsys):
         ('{"text": "a"}\n[1]\n', "line 2 is not a JSON object"),
         ('{"text": "a"}\n{"txt": "b"}\n', 'line 2 has no text under the key "text"; its keys are txt'),
         ('{"text": 3}\n', "line 1 has no text"),
-        ('{"text": "a", "text": "b"}\n', "line 1 is not valid JSON (a key stands there twice)"),
-        ('{"text": "a \\ud83d"}\n', "line 1 has half a character"),
+        ('{"text": "a", "text": "b"}\n', "line 1 is not valid JSON (a key is repeated)"),
+        ('{"text": "a \\ud83d"}\n', "line 1 has an unpaired surrogate"),
         ("[" * 100_000 + "\n", "line 1 is not valid JSON"),
     ):
         path.write_text(bad)
@@ -226,7 +226,7 @@ def test_a_diverged_model_has_no_scores(runs, file, capsys):
 def test_scores_do_not_depend_on_how_many_lines_go_together(runs, file, capsys, monkeypatch):
     score(runs["MLM"], file, "--format", "jsonl")
     expected = [row["sum"] for row in records(capsys)]
-    monkeypatch.setattr("experiments.inference.score.LINES_AT_ONCE", 1)
+    monkeypatch.setattr("experiments.inference.methods.TEXTS_AT_ONCE", 1)
     score(runs["MLM"], file, "--format", "jsonl")
     assert [row["sum"] for row in records(capsys)] == pytest.approx(expected, abs=1e-4)
 

@@ -8,9 +8,9 @@ from objectives import CLM, MLM, EncoderConfig
 from objectives.inference.huggingface_export import parameter_names, to_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
+from tests.support.huggingface_models import CAUSAL, MASKED, TEXTS
+from tests.support.huggingface_models import build as build_pretrained
 from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
-from tests.support.pretrained import CAUSAL, MASKED, TEXTS
-from tests.support.pretrained import build as build_pretrained
 
 
 @pytest.mark.parametrize("changes", [{}, {"intermediate": 40, "rope_theta": 500.0, "norm_eps": 1e-6, "depth": 1}])

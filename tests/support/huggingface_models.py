@@ -1,4 +1,4 @@
-"""Small stock models of Hugging Face's transformers with random weights, and tokenizers for them."""
+"""Small models of classes of Hugging Face's transformers with random weights, and tokenizers for them."""
 
 from __future__ import annotations
 
