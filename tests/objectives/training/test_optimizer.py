@@ -3,11 +3,9 @@
 import math
 
 import pytest
-import torch
 
-from objectives import CLM, MLM, Budget, OptimizerConfig, Predictions
+from objectives import CLM, MLM, Budget, OptimizerConfig
 from objectives.training.flops import training_flops
-from objectives.training.ledger import NegativeLogLikelihood
 from tests.support.objectives import VOCABULARY, build
 
 
@@ -65,23 +63,3 @@ def test_norms_biases_and_embeddings_have_no_weight_decay():
     assert "encoder.embedding.weight" in plain and "encoder.decoder_bias" in plain
     assert all("norm" not in name for name in decayed)
     assert all("norm" in name or "embedding" in name or "bias" in name for name in plain)
-
-
-def answers(nats, correct, special, read):
-    flags = [torch.tensor(values, dtype=torch.bool) for values in (correct, special)]
-    return Predictions(torch.zeros(1, read, dtype=torch.bool), torch.tensor(nats).double(), *flags)
-
-
-def test_nll_metric_by_hand():
-    metric = NegativeLogLikelihood(characters_per_token=4.0)
-    metric.update(answers([1.0, 2.0], [True, True], [False, True], read=5))
-    metric.update(answers([4.5], [False], [False], read=5))
-    assert metric.compute() == pytest.approx(
-        {"loss": 2.5, "accuracy": 2 / 3, "bits_per_character": 7.5 / math.log(2) / 8, "density": 0.3}
-    )
-
-
-def test_nothing_asked_is_nan_and_no_crash():
-    metric = NegativeLogLikelihood(1.0)
-    metric.update(answers([], [], [], read=4))
-    assert math.isnan(metric.compute()["loss"]) and metric.compute()["density"] == 0
