@@ -1,7 +1,4 @@
-"""What was read, what was predicted and what it cost: counted, and kept as float64 sums.
-
-B blocks, T positions.
-"""
+"""What was read, what was predicted and what it cost: counted, and kept as float64 sums."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_what_is_no_model_is_refused(tmp_path):
 def test_a_checkpoint_can_have_objectives_made_only(name, tmp_path):
     path = tmp_path / "evil.ckpt"
     torch.save({"objective": {"class_path": name, "arguments": {"command": f"touch {tmp_path}/made"}}}, path)
-    with pytest.raises(ValueError, match=f"{name} is no objective"):
+    with pytest.raises(ValueError, match=f"{name} is not an objective"):
         load_objective(path)
     assert not (tmp_path / "made").exists()
 
