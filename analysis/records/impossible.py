@@ -9,7 +9,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from analysis.records.cells import Cell
-from analysis.records.quantities import EXCESS, EXCESS_ERROR
 
 IMPOSSIBLE = 3
 """A loss so many standard errors below the best possible one is an error in somebody's arithmetic."""
@@ -21,9 +20,9 @@ def refuse_impossible(cells: Iterable[Cell]) -> None:
     """
     for cell in cells:
         for quantity, series in cell.series.items():
-            if not quantity.startswith(EXCESS):
+            if not quantity.endswith("/excess_loss"):
                 continue
-            errors = cell.series.get(quantity.replace(EXCESS, EXCESS_ERROR))
+            errors = cell.series.get(f"{quantity}_standard_error")
             known = {} if errors is None else dict(zip(errors.steps.tolist(), errors.values.tolist(), strict=True))
             for i in np.flatnonzero(series.values < 0):
                 step, value = int(series.steps[i]), float(series.values[i])

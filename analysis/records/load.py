@@ -72,9 +72,9 @@ class Grid:
         keep = []
         for quantity in found:
             task, _, kind = quantity.rpartition("/")
-            majority = self.constant(f"{task}/majority")
-            imbalanced = majority is not None and majority >= IMBALANCED and f"{task}/f1" in found
-            wanted = "f1" if imbalanced else "accuracy"
+            majority = self.constant(f"{task}/majority_accuracy")
+            imbalanced = majority is not None and majority >= IMBALANCED and f"{task}/macro_f1" in found
+            wanted = "macro_f1" if imbalanced else "accuracy"
             if kind == wanted or f"{task}/{wanted}" not in found:
                 keep.append(quantity)
         return keep

@@ -60,7 +60,7 @@ def _scores(found: Findings) -> Section:
         section.text.append(f"A model that knows nothing scores: {'; '.join(floors)}.")
     caption = "Final scores, mean over finished seeds [95 % t-interval]."
     section.tables.append(tables_scores.final_scores(grid, quantities, "final_scores", caption))
-    at_rates = [*rates(grid.quantities, EXCESS), *rates(grid.quantities)]
+    at_rates = [*rates(grid.quantities, "excess_loss"), *rates(grid.quantities)]
     section.tables.append(tables_scores.scores_by_seed(grid, [*quantities, *at_rates]))
     if pairs:
         caption = "Paired differences of final scores, mean over seeds [95 % t-interval]."

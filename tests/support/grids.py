@@ -58,7 +58,7 @@ def yardsticks(plan: Plan, half: float, best: float = 0.8, noise: float = 0.004)
     }
     if plan.mask_rate is not None:
         for rate in (0.15, 0.3, 0.5):
-            curves[f"validation/loss@{rate:g}"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
+            curves[f"cloze/{rate:g}/loss"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
     return replace(plan, curves=curves)
 
 
@@ -84,8 +84,8 @@ def known_rules(plan: Plan, excess: Curve, floor: float, states: Curve, error: f
     curves |= {f"probe/states/bayes_accuracy_{view}": lambda t, s, v=value: v for view, value in CEILINGS.items()}
     if plan.mask_rate is not None:
         curves |= {
-            "validation/excess_loss@0.3": excess,
-            "validation/excess_loss_standard_error@0.3": lambda t, s: error,
+            "cloze/0.3/excess_loss": excess,
+            "cloze/0.3/excess_loss_standard_error": lambda t, s: error,
         }
     factors = {"language": "known rules", "arm": plan.arm}
     arm = f"known rules, {plan.arm}"

@@ -32,13 +32,13 @@ def test_excess_is_a_yardstick_and_its_companions_are_not():
     others = (
         "validation/excess_loss_standard_error",
         "validation/bayes_loss",
-        "validation/excess_loss@0.15",
+        "cloze/0.15/excess_loss",
         "probe/states/bayes_accuracy_past",
     )
     assert not any(map(is_yardstick, others))
-    assert lower_is_better("validation/excess_loss@0.15")
+    assert lower_is_better("cloze/0.15/excess_loss")
     assert (label(EXCESS), title(EXCESS)) == ("excess (nats per target)", "excess over the best possible loss")
-    assert label("validation/excess_loss@0.15") == "held-out excess (nats per target) at 15 % masked"
+    assert label("cloze/0.15/excess_loss") == "held-out excess (nats per target) at 15 % masked"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -98,7 +98,7 @@ def test_band_is_the_geometric_mean_and_leaves_a_gap_at_zero():
     assert (found.low[0], found.high[0]) == pytest.approx((2 * math.exp(-half), 2 * math.exp(half)))
 
 
-@pytest.mark.parametrize("quantity", ["validation/excess_loss", "validation/excess_loss@0.3"])
+@pytest.mark.parametrize("quantity", ["validation/excess_loss", "cloze/0.3/excess_loss"])
 def test_a_loss_below_the_best_possible_one_is_refused_loudly(builder, capsys, quantity):
     plan = known_rules(MLM, falling(20), 3.4, rising(0.5, 0.78, 2_000), error=0.02)
     impossible = {quantity: lambda t, s: -0.061 if t == 50_000 else 0.3}

@@ -70,7 +70,7 @@ def test_table_has_floor_excess_and_probe_beside_its_ceilings(rules):
 
 def test_table_without_a_probe_and_without_a_finished_run(builder):
     plan = known_rules(CLM, falling(20), 3.4, rising(0.5, 0.78, 2_000))
-    curves = {q: curve for q, curve in plan.curves.items() if q.startswith("held_out")}
+    curves = {q: curve for q, curve in plan.curves.items() if q.startswith("validation")}
     builder.run(replace(plan, curves=curves), 0, tokens=5_000, state="interrupted")
     (row,) = best_possible(load(builder.finish()), []).rows
     assert len(row) == 5 and all("resumable at 5,000" in str(cell) for cell in row[2:])

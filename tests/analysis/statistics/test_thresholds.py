@@ -82,7 +82,7 @@ def test_threshold_text_must_be_quantity_and_number(text):
 
 
 def test_threshold_text():
-    assert parse_threshold("validation/loss@0.15=3.5") == ("validation/loss@0.15", 3.5)
+    assert parse_threshold("cloze/0.15/loss=3.5") == ("cloze/0.15/loss", 3.5)
 
 
 def test_pair_grid_has_the_slower_arm_behind(tmp_path):
