@@ -15,8 +15,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from analysis.figures.style import save, style
-from analysis.records.load import load
 from analysis.records.quantities import AXES
+from analysis.records.results import load
 from analysis.sections.compose import compose
 from analysis.sections.document import Document
 from analysis.statistics.thresholds import parse_threshold

@@ -10,11 +10,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from analysis.figures.dots import dots, name_rows, seed_handle
-from analysis.figures.lines import budget_axis
+from analysis.figures.seeds import budget_axis
 from analysis.figures.style import GREY, Drawing, Look, legend, looks, panels, plain
-from analysis.records.cells import Arm
-from analysis.records.load import Grid
 from analysis.records.quantities import AXES, label, title
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm
 from analysis.statistics.compare import Comparison
 from analysis.statistics.convergence import counted, mean_budget, ratio
 from analysis.statistics.intervals import Interval

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from analysis.figures.bayes_accuracy import names
-from analysis.figures.calibrated import draw_excess
-from analysis.figures.curves import draw_targets, draw_yardstick
+from analysis.figures.excess_loss import draw_excess
+from analysis.figures.learning_curves import draw_targets, draw_yardstick
+from analysis.figures.reference_lines import names
 from analysis.figures.style import Drawing, chance_handle, legend, looks, panels, plain
-from analysis.records.load import Grid
 from analysis.records.quantities import EXCESS, title
+from analysis.records.results import Grid
 from analysis.statistics.bayes_accuracy import ceilings, ceilings_of, is_calibrated
 
 MOST = 2

@@ -17,8 +17,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.records.cells import Arm
-from analysis.records.load import Grid
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm
 
 # Okabe and Ito 2008, "Color Universal Design"; their yellow is left to the last, it is faint on white.
 BLUE, VERMILION = "#0072B2", "#D55E00"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.records.cells import Arm
+from analysis.records.run_records import Arm
 
 DATA_FACTORS = ("language", "corpus", "data")
 """Axes of a grid whose levels are different data by design."""

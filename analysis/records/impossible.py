@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analysis.records.cells import Cell
+from analysis.records.run_records import Cell
 
 IMPOSSIBLE = 3
 """A loss so many standard errors below the best possible one is an error in somebody's arithmetic."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.records.cells import Arm, Cell
+from analysis.records.run_records import Arm, Cell
 
 HASHES = {
     "encoder": "initial encoder weights",

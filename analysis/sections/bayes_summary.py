@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analysis.records.cells import Arm
-from analysis.records.load import Grid
 from analysis.records.quantities import EXCESS, label, sentence
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm
 from analysis.statistics.bayes_accuracy import Ceilings, ceilings, reading
 from analysis.statistics.intervals import Interval
-from analysis.tables.scores import finals
+from analysis.tables.final_scores import finals
 from analysis.tables.table import show
 
 

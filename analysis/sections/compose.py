@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.figures.overview import overview
-from analysis.records.load import Grid
+from analysis.records.results import Grid
 from analysis.sections.data_group import family_sections
 from analysis.sections.document import Document, Section, told_apart
 from analysis.sections.summary import summarise
-from analysis.statistics.findings import Findings, find
+from analysis.statistics.group_comparisons import Findings, find
 from analysis.statistics.thresholds import given_threshold
-from analysis.tables.scores import runs
+from analysis.tables.final_scores import runs
 
 HOW = (
     "In every figure of curves, thin lines are single seeds (dotted: not finished). The thick line is the"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from analysis.figures import calibrated as figures_calibrated
 from analysis.figures import convergence as figures_convergence
-from analysis.figures import curves as figures_curves
-from analysis.figures import scores as figures_scores
-from analysis.records.load import Grid
+from analysis.figures import excess_loss as figures_calibrated
+from analysis.figures import final_scores as figures_scores
+from analysis.figures import learning_curves as figures_curves
 from analysis.records.quantities import AXES, EXCESS, label, mask_rate_of, rates
+from analysis.records.results import Grid
 from analysis.sections.document import Section
 from analysis.statistics.bayes_accuracy import ceilings
 from analysis.statistics.compare import against_baseline
-from analysis.statistics.findings import Findings
-from analysis.tables import calibrated as tables_calibrated
+from analysis.statistics.group_comparisons import Findings
+from analysis.tables import bayes_loss as tables_calibrated
 from analysis.tables import convergence as tables_convergence
 from analysis.tables import factors as tables_factors
-from analysis.tables import scores as tables_scores
+from analysis.tables import final_scores as tables_scores
 from analysis.tables.published import OBJECTIVE
 
 

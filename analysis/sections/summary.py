@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.records.cells import Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import AXES, label, sentence
+from analysis.records.results import Grid
+from analysis.records.run_records import Missing
 from analysis.sections.bayes_summary import best_possible
 from analysis.statistics.compare import UNCLEAR, Comparison
 from analysis.statistics.convergence import counted, mean_budget
 from analysis.statistics.density import density
-from analysis.statistics.findings import Findings
+from analysis.statistics.group_comparisons import Findings
 from analysis.statistics.intervals import Interval
 from analysis.statistics.thresholds import Threshold
 from analysis.tables.convergence import ratio_cell
-from analysis.tables.scores import finals
+from analysis.tables.final_scores import finals
 from analysis.tables.table import show
 
 FEW = 2

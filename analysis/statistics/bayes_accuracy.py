@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.records.cells import Arm, Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import EXCESS, ceiling_quantity
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm, Missing
 from analysis.statistics.intervals import Interval
 
 VIEWS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.records.cells import Arm, Missing
-from analysis.records.load import Grid
 from analysis.records.pairing import Unpaired, require_paired
 from analysis.records.quantities import lower_is_better
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm, Missing
 from analysis.statistics.intervals import Interval, paired_difference
 
 UNCLEAR = "not distinguishable"

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.records.cells import Arm, Array, Missing
 from analysis.records.quantities import is_logarithmic, is_own_question, lower_is_better
+from analysis.records.run_records import Arm, Array, Missing
 from analysis.statistics.curves import Line, at, between, lines
 from analysis.statistics.intervals import Interval, log_interval
 from analysis.statistics.thresholds import Threshold

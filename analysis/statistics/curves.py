@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.records.cells import Arm, Array
+from analysis.records.run_records import Arm, Array
 from analysis.statistics.intervals import half_width
 
 POINTS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.records.cells import Cell
+from analysis.records.run_records import Cell
 
 REALISED = "ledger/density"
 SUPERVISED = "ledger/targets"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.records.cells import Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import EXCESS, label
+from analysis.records.results import Grid
+from analysis.records.run_records import Missing
 from analysis.statistics.curves import lines
 
 FRACTIONS = (0.5, 0.75, 0.9)

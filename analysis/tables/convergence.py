@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.records.cells import Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import AXES, label
+from analysis.records.results import Grid
+from analysis.records.run_records import Missing
 from analysis.statistics.compare import Comparison
 from analysis.statistics.convergence import comparable, counted, crossings, crossovers, mean_budget, ratio
 from analysis.statistics.intervals import Interval, log_interval

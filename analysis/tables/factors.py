@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analysis.records.cells import Arm, Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import label, title
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm, Missing
 from analysis.statistics.compare import Comparison
 from analysis.statistics.intervals import Interval
+from analysis.tables.final_scores import finals
 from analysis.tables.published import MASK_RATE, MIX, Published
-from analysis.tables.scores import finals
 from analysis.tables.table import Column, Table, Value
 
 Setting = tuple[float, ...]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.records.cells import Missing
+from analysis.records.run_records import Missing
 from analysis.statistics.intervals import Interval
 
 Value = str | int | float | Interval | Missing

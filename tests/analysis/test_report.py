@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.records.load import load
+from analysis.records.results import load
 from analysis.report import main, write_report
 from analysis.statistics.intervals import paired_difference, t_interval
 from experiments.records import run_directory

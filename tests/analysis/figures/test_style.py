@@ -3,12 +3,12 @@ from dataclasses import replace
 import matplotlib
 import pytest
 
-from analysis.figures import curves as figures_curves
+from analysis.figures import final_scores as figures_scores
+from analysis.figures import learning_curves as figures_curves
 from analysis.figures import overview as figures_overview
-from analysis.figures import scores as figures_scores
-from analysis.figures.curves import file_name
+from analysis.figures.learning_curves import file_name
 from analysis.figures.style import BLUE, VERMILION, looks, plain, save, style
-from analysis.records.load import load
+from analysis.records.results import load
 from tests.support.grids import CLM, MLM, yardsticks
 
 

@@ -5,8 +5,8 @@ import pytest
 from analysis.figures.overview import headline, overview
 from analysis.figures.style import BLUE, VERMILION, looks, save, style
 from analysis.records.data_groups import UNKNOWN, slugs
-from analysis.records.load import load
 from analysis.records.quantities import EXCESS
+from analysis.records.results import load
 from analysis.report import write_report
 from analysis.sections.compose import compose
 from analysis.statistics.compare import comparisons

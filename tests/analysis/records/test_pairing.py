@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.records.cells import Missing
-from analysis.records.load import load
 from analysis.records.pairing import Unpaired, mismatches, require_paired
+from analysis.records.results import load
+from analysis.records.run_records import Missing
 from analysis.sections.compose import compose
 from analysis.statistics.compare import compare, comparisons
 from analysis.statistics.thresholds import Threshold

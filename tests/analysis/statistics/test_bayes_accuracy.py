@@ -3,16 +3,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.figures import calibrated as figures_calibrated
+from analysis.figures import excess_loss as figures_calibrated
 from analysis.figures.style import save, style
-from analysis.records.cells import Missing
-from analysis.records.load import load
 from analysis.records.quantities import EXCESS
+from analysis.records.results import load
+from analysis.records.run_records import Missing
 from analysis.sections.bayes_summary import best_possible as in_words
 from analysis.statistics.bayes_accuracy import VIEWS, Ceilings, ceilings, reading
 from analysis.statistics.compare import comparisons
 from analysis.statistics.intervals import Interval, paired_difference, t_interval
-from analysis.tables.calibrated import best_possible
+from analysis.tables.bayes_loss import best_possible
 from tests.support.grids import CEILINGS, CLM, MLM, falling, known_rules, rising, yardsticks
 
 STATES = "probe/states/accuracy"

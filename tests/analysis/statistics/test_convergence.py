@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from analysis.records.cells import Missing
+from analysis.records.run_records import Missing
 from analysis.statistics.convergence import (
     Crossing,
     crossover,

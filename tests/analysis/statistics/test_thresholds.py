@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.records.cells import Missing
-from analysis.records.load import load
+from analysis.records.results import load
+from analysis.records.run_records import Missing
 from analysis.statistics.compare import compare
 from analysis.statistics.convergence import (
     counted,

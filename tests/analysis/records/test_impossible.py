@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.records.cells import Missing
-from analysis.records.load import load
 from analysis.records.quantities import EXCESS, is_own_question, is_yardstick, label, lower_is_better, title
+from analysis.records.results import load
+from analysis.records.run_records import Missing
 from analysis.report import main
 from analysis.statistics.compare import comparisons
 from analysis.statistics.convergence import crossings, crossover, first_crossing

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.records.cells import Missing
-from analysis.records.load import load
+from analysis.records.results import load
+from analysis.records.run_records import Missing
 from analysis.statistics.compare import against_baseline
 from analysis.statistics.intervals import Interval, paired_difference
 from analysis.tables.factors import FACTORS, differences, scores
+from analysis.tables.final_scores import densities
 from analysis.tables.published import MASK_RATE, MIX
-from analysis.tables.scores import densities
 from analysis.tables.table import Column, Table, show, si
 from tests.support.grids import CLM, MLM, yardsticks
 

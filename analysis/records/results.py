@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import yaml
 
-from analysis.records.cells import Arm, Cell, Series
 from analysis.records.data_groups import families
 from analysis.records.impossible import refuse_impossible
 from analysis.records.quantities import CHANCE, IMBALANCED, chance_quantity, yardsticks
+from analysis.records.run_records import Arm, Cell, Series
 from experiments.records import durable, metrics_file, run_directory
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.records.cells import Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import label
+from analysis.records.results import Grid
+from analysis.records.run_records import Missing
 from analysis.statistics.compare import Comparison, comparisons
 from analysis.statistics.thresholds import Threshold, telling, thresholds
 

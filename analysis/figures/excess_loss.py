@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from analysis.figures.bayes_accuracy import names
-from analysis.figures.curves import draw_yardstick, file_name, having
-from analysis.figures.lines import curves, draw_curves
+from analysis.figures.learning_curves import draw_yardstick, file_name, having
+from analysis.figures.reference_lines import names
+from analysis.figures.seeds import curves, draw_curves
 from analysis.figures.style import Drawing, empty, legend, looks, panels, plain
-from analysis.records.load import Grid
 from analysis.records.quantities import AXES, EXCESS, title
+from analysis.records.results import Grid
 from analysis.statistics.bayes_accuracy import Ceilings, ceilings
 
 

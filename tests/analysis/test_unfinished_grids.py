@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.records.load import load
+from analysis.records.results import load
 from analysis.report import main, write_report
 from tests.support.grids import CLM, MLM, write_run
 from tests.support.pages import Page, small

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from analysis.figures.bayes_accuracy import handles, levels
-from analysis.figures.lines import curves, draw_curves
+from analysis.figures.reference_lines import handles, levels
+from analysis.figures.seeds import curves, draw_curves
 from analysis.figures.style import GREY, Drawing, chance_handle, empty, legend, looks, panels, plain, reference_line
-from analysis.records.cells import Arm, Cell
-from analysis.records.load import Grid
 from analysis.records.quantities import AXES, FLOOR, LOSS, label, mask_rate_of, rates, sentence, unit
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm, Cell
 from analysis.statistics.bayes_accuracy import ceilings_of
 from analysis.statistics.curves import Line
 from analysis.tables.table import si

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.records.cells import Arm, Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import EXCESS, FLOOR, LOSS, label
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm, Missing
 from analysis.statistics.bayes_accuracy import VIEWS, ceilings, reading
 from analysis.statistics.compare import Comparison
-from analysis.tables.scores import finals
+from analysis.tables.final_scores import finals
 from analysis.tables.table import Column, Table, Value
 
 

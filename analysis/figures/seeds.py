@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from analysis.figures.style import Look
-from analysis.records.cells import Arm
 from analysis.records.quantities import AXES
+from analysis.records.run_records import Arm
 from analysis.statistics.curves import Line, band, lines
 from analysis.tables.table import si
 

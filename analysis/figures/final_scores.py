@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from analysis.figures.bayes_accuracy import handles, levels
-from analysis.figures.curves import draw_targets
 from analysis.figures.dots import dots, name_rows, seed_handle
+from analysis.figures.learning_curves import draw_targets
+from analysis.figures.reference_lines import handles, levels
 from analysis.figures.style import Drawing, chance_handle, empty, legend, looks, panels, plain, reference_line
-from analysis.records.cells import Arm
-from analysis.records.load import Grid
 from analysis.records.quantities import lower_is_better, title, unit
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm
 from analysis.statistics.bayes_accuracy import ceilings, ceilings_of
 from analysis.statistics.density import Density, density
 from analysis.statistics.intervals import t_interval

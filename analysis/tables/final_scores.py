@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.records.cells import Arm, Cell, Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import label
+from analysis.records.results import Grid
+from analysis.records.run_records import Arm, Cell, Missing
 from analysis.statistics.compare import Comparison
 from analysis.statistics.density import density
 from analysis.statistics.intervals import Interval, t_interval
