@@ -1,4 +1,4 @@
-"""What a report has to say of one family: which arms are compared, and which thresholds are looked at."""
+"""What a report compares within one data group: its pairs of arms, and the thresholds of its quantities."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.records.quantities import label
-from analysis.records.results import Grid
+from analysis.records.results import Results
 from analysis.records.run_records import Missing
 from analysis.statistics.compare import Comparison, comparisons
-from analysis.statistics.thresholds import Threshold, telling, thresholds
-
-Goals = dict[str, list[Threshold]]
+from analysis.statistics.thresholds import Threshold, ThresholdsByQuantity, automatic_thresholds, representative
 
 
 @dataclass(frozen=True)
-class Findings:
-    """goals: thresholds by quantity, given ones last; spoken: those worth a sentence; missing: why some quantities
-    have none.
-    """
+class GroupComparisons:
+    """The pairs and thresholds of one data group."""
 
-    grid: Grid
+    results: Results
     pairs: list[Comparison]
-    goals: Goals
-    spoken: list[Threshold]
-    asked: set[str]
+    thresholds: ThresholdsByQuantity
+    """Requested ones come last."""
+    headline: list[Threshold]
+    """Those worth a sentence in the summary."""
+    requested: set[str]
+    """The quantities of requested thresholds."""
     missing: list[str]
+    """Why some quantities have no automatic threshold."""
 
 
-def find(family: Grid, given: Sequence[Threshold]) -> Findings:
-    """Compare the arms of one family; `given` are thresholds asked for beside the automatic ones."""
-    found = {quantity: thresholds(family, quantity) for quantity in family.yardsticks} if family.recorded else {}
-    goals = {quantity: list(goal) for quantity, goal in found.items() if not isinstance(goal, Missing)}
+def compare_within(group: Results, requested: Sequence[Threshold]) -> GroupComparisons:
+    """Compare the arms of one data group; `requested` are thresholds beside the automatic ones."""
+    metrics = group.shared_metrics if group.recorded else []
+    found = {quantity: automatic_thresholds(group, quantity) for quantity in metrics}
     missing = [f"{label(q)}: no thresholds, {m.reason}." for q, m in found.items() if isinstance(m, Missing)]
-    spoken = [telling(family, goals[q]) for q in family.main_yardsticks if q in goals]
-    here = [goal for goal in given if goal.quantity in family.quantities]
-    for goal in here:
-        goals[goal.quantity] = [*goals.get(goal.quantity, []), goal]
-    asked = {goal.quantity for goal in here}
-    return Findings(family, comparisons(family), goals, [*spoken, *here], asked, missing)
+    thresholds = {quantity: list(some) for quantity, some in found.items() if not isinstance(some, Missing)}
+    headline = [representative(group, thresholds[q]) for q in group.main_metrics if q in thresholds]
+    here = [threshold for threshold in requested if threshold.quantity in group.quantities]
+    for threshold in here:
+        thresholds.setdefault(threshold.quantity, []).append(threshold)
+    quantities = {threshold.quantity for threshold in here}
+    return GroupComparisons(group, comparisons(group), thresholds, [*headline, *here], quantities, missing)
