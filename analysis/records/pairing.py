@@ -81,5 +81,5 @@ def require_paired(arm: Arm, reference: Arm) -> list[int]:
         assert left is not None and right is not None
         found += mismatches(left, right)
     if found:
-        raise Unpaired(f"{arm.name} and {reference.name} are not paired. " + "; ".join(map(str, found)))
+        raise Unpaired(f"{arm.name} and {reference.name} are not paired: " + "; ".join(map(str, found)))
     return seeds

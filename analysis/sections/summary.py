@@ -30,7 +30,7 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
     pairs = [pair for group in groups for pair in group.pairs]
     refused = [pair for pair in pairs if pair.refusal is not None]
     if refused:
-        lines.append(f"{len(refused)} of {len(pairs)} comparisons are refused: the runs are not paired, see below.")
+        lines.append(f"{len(refused)} of {len(pairs)} comparisons refused: the runs are not paired, see below.")
     if len(refused) < len(pairs):
         lines.append(
             "Brackets hold 95 % t-intervals over n seeds, not corrected for their number; a difference counts only "
@@ -41,7 +41,7 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
     for group in groups:
         lines += [group.results.prefix + line for line in _data_group(group, axis)]
     if any(len({arm.objective for arm in group.results.arms}) > 1 for group in groups):
-        lines.append("Losses on an arm's own question are not compared across objectives, which answer different ones.")
+        lines.append("Losses on an arm's own question are not compared across objectives: the questions differ.")
     return lines
 
 

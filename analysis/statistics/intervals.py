@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 LEVEL = 0.95
 
@@ -39,6 +38,8 @@ class Interval:
 
 def half_width(sample: NDArray[np.float64], level: float = LEVEL) -> NDArray[np.float64]:
     """t(n−1) · s/√n over the first axis, of n >= 2 values, s the sample standard deviation (Student 1908)."""
+    from scipy import stats  # takes longer to import than all that `report --help` needs
+
     return stats.t.ppf((1 + level) / 2, sample.shape[0] - 1) * stats.sem(sample)
 
 

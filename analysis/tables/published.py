@@ -14,7 +14,7 @@ BERT = (
 WETTIG = "Wettig et al. 2023, Should You Mask 15% in Masked Language Modeling?, EACL (large model)"
 GISSEROT = (
     "Gisserot-Boukhlef et al. 2025, Should We Still Pretrain Encoders with Masked Language Modeling?, "
-    "arXiv:2507.00994 (610M parameters, 40 % masked, one pretraining run a cell)"
+    "arXiv:2507.00994 (610M parameters, 40 % masked, one pretraining run for each score)"
 )
 
 

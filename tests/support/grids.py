@@ -179,9 +179,9 @@ class GridBuilder:
         self.directory = directory
         self.planned: list[dict[str, Any]] = []
 
-    def run(self, plan: ArmPlan, seed: int, **how: Any) -> Path:
+    def run(self, plan: ArmPlan, seed: int, **options: Any) -> Path:
         where = f"runs/{plan.arm.strip('/<>')}-s{seed}-{len(self.planned)}"
-        self.planned.append({**write_run(self.directory / where, plan, seed, **how), "directory": where})
+        self.planned.append({**write_run(self.directory / where, plan, seed, **options), "directory": where})
         return self.directory / where
 
     def pending(self, plan: ArmPlan, seed: int) -> None:

@@ -6,7 +6,7 @@ from analysis.records.read_results import read_results
 from analysis.report import write_report
 from analysis.sections.compose import compose
 from analysis.sections.document import slugs
-from tests.support.grids import CLM, MLM, falling, in_language, on_known_rules, rising
+from tests.support.grids import CLM, MLM, PREFIX, falling, in_language, minimal, on_known_rules, rising
 from tests.support.pages import Page, read_table
 
 
@@ -20,7 +20,7 @@ def test_unpaired_arms_of_one_data_group_are_still_refused(builder):
     builder.run(in_language(MLM, "English", pairing={"data": "other"}), 0)
     builder.run(in_language(CLM, "Chinese", corpus="PeoplesDaily"), 0)
     document = compose(read_results(builder.finish()), [], "tokens", True)
-    refusal = "English: Refused: mlm and clm are not paired. packed data"
+    refusal = "English: Refused: mlm and clm are not paired: packed data"
     assert any(alert.startswith(refusal) for alert in document.alerts)
 
 
@@ -75,3 +75,17 @@ def test_slugs_differ_whatever_the_data_groups_are_called():
         "data",
         "data-5",
     ]
+
+
+def test_published_objectives_stand_beside_a_causal_and_a_bidirectional_arm(builder):
+    builder.run(replace(minimal(CLM), objective="LeftToRight"), 0)
+    builder.run(minimal(PREFIX), 0)
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    assert "published_objective" in [table.name for table in document.tables]
+    assert "both" not in " ".join(drawing.caption for drawing in document.drawings)
+
+
+def test_causal_arms_alone_have_no_published_objectives(builder):
+    builder.run(minimal(CLM), 0)
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    assert "published_objective" not in [table.name for table in document.tables]

@@ -7,7 +7,7 @@ from analysis.sections.compose import compose
 from analysis.statistics.compare import compare, comparisons
 from analysis.statistics.convergence import mean_budget_ratio
 from analysis.statistics.thresholds import Threshold
-from tests.support.grids import CLM, MLM, GridBuilder, on_text, write_pair
+from tests.support.grids import CLM, MLM, PREFIX, GridBuilder, on_text, write_pair
 
 
 def test_each_arm_is_compared_with_the_causal_arm_it_shares_most_with(builder):
@@ -59,3 +59,11 @@ def test_pair_grid_has_the_slower_arm_behind(tmp_path):
     results = read_results(write_pair(GridBuilder(tmp_path / "g"), seeds=2))
     clm, mlm = results.arms
     assert compare(mlm, clm).verdict("probe/books/accuracy") == "clm is ahead"
+
+
+def test_who_is_causal_comes_from_attention_and_not_from_names(builder):
+    causal = replace(CLM, arm="r", objective="RightToLeft", factors={"objective": "r"})
+    for plan in (MLM, replace(CLM, objective="LeftToRight"), PREFIX, causal):
+        builder.run(on_text(plan, 8_000), 0)
+    results = read_results(builder.finish())
+    assert [c.names for c in comparisons(results)] == ["mlm − clm", "prefix, half − clm", "r − clm"]
