@@ -1,6 +1,6 @@
 """The one abstraction: an objective turns clean tokens into views; everything else is shared.
 
-B blocks, T positions, D width, N asked positions.
+B blocks, T positions, D width, N target positions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from objectives.vocabulary import Vocabulary
 
 
 class Objective(pl.LightningModule, ABC):
-    """A training objective over the shared encoder; a subclass says `views` and `nominal_density`.
+    """A training objective over the shared encoder; a subclass defines `views`, `nominal_density` and its attributes.
 
     The loss that is differentiated is the sum of token losses over a constant, the nominal number of targets of a
     batch, so every supervised token of an optimiser step weighs the same under accumulation and over ranks
@@ -42,6 +42,13 @@ class Objective(pl.LightningModule, ABC):
             attention cross documents inside a block.
         seed: of the initial weights and of every draw of the objective.
     """
+
+    feature_attention: ClassVar[Literal["causal", "bidirectional"]]
+    """The attention under which a trained encoder reads clean text."""
+    sentence_scores: ClassVar[tuple[str, ...]]
+    """The methods of `objectives.inference.scoring` by which a trained model scores sentences, the default first."""
+    huggingface_class: ClassVar[str | None] = None
+    """The class of `transformers` with the same architecture and task; None if there is none."""
 
     def __init__(
         self,
@@ -62,16 +69,9 @@ class Objective(pl.LightningModule, ABC):
         self.reduction, self.documents, self.seed = reduction, documents, seed
         self.ledger = Ledger()
 
-    feature_attention: ClassVar[Literal["causal", "bidirectional"]]
-    """Who sees whom when a trained encoder reads plain text for its features."""
-    sentence_scores: ClassVar[tuple[str, ...]]
-    """The methods of `objectives.inference.scoring` by which a trained model can score sentences, its own first."""
-    huggingface_class: ClassVar[str | None] = None
-    """The class of `transformers` with the same encoder and the same question; None where there is none."""
-
     @classmethod
     def traits(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """What records say of this objective: its name, who sees whom, and its own factors.
+        """What the records say of this objective: its name, its attention, and its own factors.
 
         Args:
             settings: the constructor's arguments.
@@ -81,24 +81,25 @@ class Objective(pl.LightningModule, ABC):
     @property
     @abstractmethod
     def nominal_density(self) -> float:
-        """Targets per token read, as configured."""
+        """Targets per token read, by the settings."""
 
     @abstractmethod
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
-        """What is read and predicted; a pure function of (tokens, key)."""
+        """What is read and what is predicted; a pure function of (tokens, key)."""
 
     def encode(self, view: View, tokens_BT: Tensor) -> Tensor:
         """Hidden states (B, T, D) of a view of clean `tokens_BT`."""
         return self.encoder(view.inputs_BT, view.attention, self.document_numbers(tokens_BT))
 
     def read(self, tokens_BT: Tensor) -> Tensor:
-        """Hidden states (B, T, D) of clean tokens read plainly."""
+        """Hidden states (B, T, D) of clean tokens, under `feature_attention`."""
         return self.encoder(tokens_BT, self.feature_attention, self.document_numbers(tokens_BT))
 
     def document_numbers(self, tokens_BT: Tensor) -> Tensor | None:
         """Which document of its row each clean token belongs to, (B, T); None when all of the row is one.
 
-        [CLS] opens a document unless they are joined; padding counts as documents of its own, so nobody sees it.
+        [CLS] starts a document, unless documents are joined; each padding token counts as a document, so that no other
+        token sees it.
         """
         padding_BT = tokens_BT == self.vocabulary.pad
         if self.documents == "separate":
@@ -110,7 +111,7 @@ class Objective(pl.LightningModule, ABC):
         return batch.tokens_BT.numel() * self.trainer.accumulate_grad_batches * self.trainer.world_size
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        # The rate is a function of the step alone, so that there is no scheduler's state to lose.
+        # The rate is a function of the step alone, so that a scheduler has no state to lose.
         tokens = (self.trainer.global_step + 1) * self.tokens_per_step(batch)
         for optimizer in self.trainer.optimizers:
             for group in optimizer.param_groups:
@@ -129,12 +130,12 @@ class Objective(pl.LightningModule, ABC):
                 view.targets_BT[targeted_BT],
             )
             loss = loss + view.weight * nats
-            self._account(view, tokens_BT, targeted_BT, nats)
+            self._update_ledger(view, tokens_BT, targeted_BT, nats)
         if self.reduction == "mean":
             return loss / (tokens_BT.numel() * self.nominal_density)
         return loss * (self.trainer.accumulate_grad_batches * self.trainer.world_size)
 
-    def _account(self, view: View, tokens_BT: Tensor, targeted_BT: Tensor, nats: Tensor) -> None:
+    def _update_ledger(self, view: View, tokens_BT: Tensor, targeted_BT: Tensor, nats: Tensor) -> None:
         changed_BT = view.inputs_BT != tokens_BT
         targets = targeted_BT.sum()
         self.ledger.update(
@@ -147,7 +148,7 @@ class Objective(pl.LightningModule, ABC):
         )
 
     def flops(self, length: int, tokens: float, targets: Any) -> Any:
-        """Training operations for `tokens` read in blocks of `length` and `targets` asked."""
+        """Training operations for `tokens` read in blocks of `length` and `targets` predicted."""
         return training_flops(self.encoder.config, self.vocabulary.size, length, tokens, targets)
 
     def budget_tokens(self, length: int) -> int:
@@ -155,7 +156,7 @@ class Objective(pl.LightningModule, ABC):
         return self.budget.in_tokens(self.flops(length, 1, self.nominal_density))
 
     def predict(self, view: View, tokens_BT: Tensor) -> Predictions:
-        """What the model says to a view of clean `tokens_BT`, at the asked positions."""
+        """What the model predicts at the target positions of a view of clean `tokens_BT`."""
         targeted_BT = view.targets_BT != IGNORE
         targets_N = view.targets_BT[targeted_BT]
         logits_NV = self.encoder.decode(self.encoder.head(self.encode(view, tokens_BT)[targeted_BT])).float()

@@ -1,4 +1,4 @@
-"""Objectives as files: how a checkpoint becomes an objective again."""
+"""A checkpoint becomes an objective again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def load_objective(path: str | Path) -> Objective:
     """The objective saved in a checkpoint or snapshot, with its weights, in eval mode on the CPU.
 
     Raises:
-        ValueError: when the file is no checkpoint of an objective, or cannot be read.
+        ValueError: when the file is not a checkpoint of an objective, or cannot be read.
     """
     if Path(path).is_dir():
         raise ValueError(f"{path} is a directory; name a file, such as one of a run's snapshots/")
@@ -22,12 +22,12 @@ def load_objective(path: str | Path) -> Objective:
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
         cls = import_object(checkpoint["objective"]["class_path"])
-        if not (isinstance(cls, type) and issubclass(cls, Objective)):  # a checkpoint must not have anything called
-            raise ValueError(f"{checkpoint['objective']['class_path']} is no objective")
+        if not (isinstance(cls, type) and issubclass(cls, Objective)):  # a file must not choose what is called
+            raise ValueError(f"{checkpoint['objective']['class_path']} is not an objective")
         objective: Objective = cls(**build_arguments(cls, checkpoint["objective"]["arguments"]))
         objective.load_state_dict(checkpoint["state_dict"])
     except FileNotFoundError:
         raise ValueError(f"no checkpoint at {path}") from None
     except Exception as error:
-        raise ValueError(f"{path} is no checkpoint of an objective, or is damaged ({error})") from error
+        raise ValueError(f"{path} is not a checkpoint of an objective, or is damaged ({error})") from error
     return objective.eval()

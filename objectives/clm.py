@@ -1,4 +1,4 @@
-"""Causal language modelling: every token is asked from what stands to its left.
+"""Causal language modelling: every token is predicted from those to its left.
 
 B blocks, T positions.
 """
@@ -32,8 +32,8 @@ class CLM(Objective):
 def next_token(tokens_BT: Tensor, vocabulary: Vocabulary) -> Tensor:
     """The targets of CLM, and the one place where they are shifted.
 
-    The last position of a block has no target, and neither has one before [CLS] (a document does not predict the
-    next one) or before padding.
+    A position has no target when it is the last of its block, or when [CLS] (a document does not predict the next
+    one) or padding follows.
     """
     following_BT = F.pad(tokens_BT[:, 1:], (0, 1), value=IGNORE)
     return following_BT.masked_fill((following_BT == vocabulary.cls) | (following_BT == vocabulary.pad), IGNORE)

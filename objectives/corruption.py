@@ -1,4 +1,4 @@
-"""Which positions MLM asks about, and what it shows there instead.
+"""How a mask rate becomes corrupted tokens: which positions MLM selects, and what replaces their tokens.
 
 B blocks, T positions.
 """
@@ -17,7 +17,7 @@ from objectives.vocabulary import Vocabulary
 
 
 class Corrupted(NamedTuple):
-    """inputs_BT: what is shown; selected_BT: True at the positions chosen for the question, changed or kept."""
+    """inputs_BT: the corrupted tokens; selected_BT: True at the selected positions, changed or kept."""
 
     inputs_BT: Tensor
     selected_BT: Tensor
@@ -38,11 +38,11 @@ class Corruption:
     rate: float = 0.15
     """Share of the regular positions that is selected."""
     mask: float = 0.8
-    """Share of the selected positions that show [MASK]."""
+    """Share of the selected positions whose token becomes [MASK]."""
     random: float = 0.1
-    """Share of the selected positions that show a random regular token."""
+    """Share of the selected positions whose token becomes a random regular one."""
     keep: float = 0.1
-    """Share of the selected positions that show their own token."""
+    """Share of the selected positions whose token stays."""
     selection: Literal["bernoulli", "exact"] = "bernoulli"
     """bernoulli: each regular position independently with probability `rate`. exact: in each block of n regular
     positions exactly floor(rate * n + 1/2) of them, a uniform subset; a block may then have none."""
@@ -65,11 +65,11 @@ class Corruption:
         selected_BT = self.select(~vocabulary.is_special(tokens_BT), key)
         action_BT = uniform(key, "action", length)
         rank_BT = (uniform(key, "replacement", length) * vocabulary.regular).long()
-        shows_mask_BT = selected_BT & (action_BT < self.mask)
-        # Draws are multiples of 2^-53, so 1 - keep is never met by rounding: keep = 0 keeps nothing, keep = 1 all.
-        shows_random_BT = selected_BT & ~shows_mask_BT & (action_BT < 1 - self.keep)
-        inputs_BT = torch.where(shows_random_BT, vocabulary.nth_regular(rank_BT), tokens_BT)
-        return Corrupted(inputs_BT.masked_fill(shows_mask_BT, vocabulary.mask), selected_BT)
+        masked_BT = selected_BT & (action_BT < self.mask)
+        # A draw is a multiple of 2^-53 below 1, so keep = 0 keeps nothing and keep = 1 everything.
+        randomised_BT = selected_BT & ~masked_BT & (action_BT < 1 - self.keep)
+        inputs_BT = torch.where(randomised_BT, vocabulary.nth_regular(rank_BT), tokens_BT)
+        return Corrupted(inputs_BT.masked_fill(masked_BT, vocabulary.mask), selected_BT)
 
     def select(self, regular_BT: Tensor, key: Key) -> Tensor:
         """True at the selected positions; never where `regular_BT` is False."""

@@ -1,4 +1,4 @@
-"""What an object built from settings is, as plain values: its class path, its arguments, the hash of its weights."""
+"""What an object built from settings is: class path and arguments as plain values, and the hash of its weights."""
 
 from __future__ import annotations
 
@@ -13,45 +13,55 @@ from torch import nn
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:
-    """The class path and the constructor's arguments of an objective, as plain values."""
-    return {"class_path": class_path(type(objective)), "arguments": arguments(objective)}
+    """class_path and arguments of an objective as plain values, from which `objectives.checkpoint` builds it again.
 
-
-def arguments(objective: Any) -> dict[str, Any]:
-    """The constructor's arguments as plain values; each is kept under its own name, the encoder's in its config."""
-    kept = {name: getattr(objective, name) for name in inspect.signature(type(objective)).parameters}
-    kept["encoder"] = objective.encoder.config
-    return {
+    Raises:
+        AttributeError: when the objective does not keep an argument of its constructor under the argument's name.
+    """
+    cls = type(objective)
+    kept = {name: getattr(objective, name) for name in inspect.signature(cls).parameters}
+    kept["encoder"] = objective.encoder.config  # the name is taken by the encoder itself
+    plain = {
         name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
         for name, value in kept.items()
     }
+    return {"class_path": f"{cls.__module__}.{cls.__qualname__}", "arguments": plain}
 
 
 def refuse_other_settings(objective: Any, checkpoint: dict[str, Any]) -> None:
-    """Raises ValueError when a checkpoint is that of an objective with other settings: equal shapes load silently."""
+    """Make sure that a checkpoint was saved with the settings of `objective`: weights of equal shapes load silently.
+
+    Raises:
+        ValueError: when it was not, or is not a checkpoint of an objective.
+    """
     ours, theirs = describe_objective(objective), checkpoint.get("objective")
     if theirs is None:
         raise ValueError("this checkpoint is not one of an objective of clm-vs-mlm")
     if ours["class_path"] != theirs["class_path"]:
-        raise ValueError(
-            f"the checkpoint is one of {theirs['class_path']}, but the settings are of {ours['class_path']}"
-        )
+        raise ValueError(f"the checkpoint is of {theirs['class_path']}, but the settings are of {ours['class_path']}")
     names = [name for name, value in ours["arguments"].items() if theirs["arguments"].get(name) != value]
     if names:
-        raise ValueError(f"the checkpoint was trained with another {', '.join(names)} than the settings say")
+        raise ValueError(f"the checkpoint was trained with other settings of {', '.join(names)}")
 
 
 def import_object(path: str) -> Any:
-    """What a dotted path names."""
+    """The object at a dotted path.
+
+    Raises:
+        ImportError: when there is no such module.
+        AttributeError: when the module has no such object.
+        ValueError: when the path has no dot.
+    """
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
 
 def build_arguments(cls: type, plain: dict[str, Any]) -> dict[str, Any]:
-    """Constructor arguments from plain values: mappings become the configuration class that the constructor names.
+    """Constructor arguments from plain values: a mapping becomes the dataclass that the constructor declares.
 
     Raises:
-        ValueError: when a configuration refuses its values.
+        TypeError: when a mapping has a key that the dataclass lacks, or lacks one that it needs.
+        ValueError: when a dataclass refuses its values.
     """
     hints = get_type_hints(cls.__init__)  # type: ignore[misc]
     return {
@@ -60,13 +70,8 @@ def build_arguments(cls: type, plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def class_path(cls: type) -> str:
-    """The dotted path that imports a class."""
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
 def state_hash(module: nn.Module) -> str:
-    """sha256 over the names and bytes of a module's state."""
+    """sha256 over the names, types, shapes and bytes of a module's state."""
     digest = hashlib.sha256()
     for name, value in sorted(module.state_dict().items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())

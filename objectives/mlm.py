@@ -1,4 +1,4 @@
-"""Masked language modelling: tokens are hidden, and asked from both sides.
+"""Masked language modelling: selected tokens are corrupted, and predicted from both sides.
 
 B blocks, T positions.
 """
@@ -25,7 +25,7 @@ class MLM(Objective):
     It defines no joint probability; sentences are scored by the pseudo-log-likelihood instead.
 
     Args:
-        corruption: which positions are selected and what they show.
+        corruption: which positions are selected, and what replaces their tokens.
     """
 
     feature_attention = "bidirectional"
@@ -61,7 +61,7 @@ class MLM(Objective):
 
 
 def cloze(tokens_BT: Tensor, key: Key, corruption: Corruption, vocabulary: Vocabulary) -> View:
-    """Corrupt the tokens and ask for the true ones at the selected positions."""
+    """The view of MLM: corrupted tokens, and the clean ones as targets at the selected positions."""
     inputs_BT, selected_BT = corruption(tokens_BT, key, vocabulary)
     return View(
         inputs_BT, tokens_BT.masked_fill(~selected_BT, IGNORE), "bidirectional", selected_BT, channel=corruption

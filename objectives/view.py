@@ -1,6 +1,6 @@
-"""What an objective makes of clean tokens, and what a model predictions.
+"""What passes between data, objective and model: batches, views, predictions.
 
-B blocks, T positions, N asked positions.
+B blocks, T positions, N target positions.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from torch import Tensor
 from objectives.encoder.model import Attention
 
 IGNORE = -100
-"""Target of a position that is not asked."""
+"""The target at positions where nothing is predicted."""
 
 
 class Batch(NamedTuple):
-    """Blocks of clean tokens, with the pass over the data and the index of each block; all int64."""
+    """Blocks of clean tokens, the pass over the data and the index of each block; all int64."""
 
     tokens_BT: Tensor
     epoch_B: Tensor
@@ -24,26 +24,27 @@ class Batch(NamedTuple):
 
 
 class View(NamedTuple):
-    """What is read, what is asked, who sees whom."""
+    """What is read, what is predicted, and who sees whom; an objective makes it of clean tokens."""
 
     inputs_BT: Tensor
     """Token ids that the encoder reads."""
     targets_BT: Tensor
-    """Token id asked at each position; IGNORE where nothing is."""
+    """Token id to predict at each position; IGNORE where there is none."""
     attention: Attention
     """"causal", "bidirectional", or a boolean mask (B, 1, T, T), True where row sees column."""
     selected_BT: Tensor | None = None
-    """True at positions chosen for corruption, changed or kept; None where the objective corrupts nothing."""
+    """True at positions selected for corruption, changed or kept; None when the objective corrupts nothing."""
     weight: float = 1.0
     """Weight of this view's targets in the loss."""
     channel: Any = None
-    """What made the inputs of the clean tokens, for exact Bayes losses; None where nothing is corrupted, or not known."""
+    """What corrupted the inputs, for exact Bayes losses; None when nothing is corrupted, or when it is not known."""
 
 
 class Predictions(NamedTuple):
-    """A model's predictions to the N asked positions of a view, in the order of the view."""
+    """What a model predicts at the N target positions of a view, in the order of the view."""
 
     targeted_BT: Tensor
+    """True at the target positions."""
     nats_N: Tensor
     """−log p of the target, float64."""
     correct_N: Tensor

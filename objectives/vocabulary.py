@@ -1,4 +1,4 @@
-"""What an objective has to know about a tokenizer."""
+"""What an objective needs to know of a tokenizer."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Vocabulary:
     size: int
     """Number of ids, special ones included."""
     pad: int
-    """Id of [PAD]: fills up short rows, is never asked."""
+    """Id of [PAD]: fills up short rows; never a target."""
     unknown: int
-    """Id of [UNK]: a piece of text that the tokenizer cannot spell."""
+    """Id of [UNK]: a piece of text that the tokenizer cannot encode."""
     cls: int
-    """Id of [CLS]: opens each document, and is the beginning of sentence of CLM."""
+    """Id of [CLS]: the first token of each document; the beginning of sentence of CLM."""
     sep: int
-    """Id of [SEP]: closes each document, and is the end of sentence of CLM."""
+    """Id of [SEP]: the last token of each document; the end of sentence of CLM."""
     mask: int
-    """Id of [MASK]: stands where MLM hides a token."""
+    """Id of [MASK]: replaces tokens that MLM predicts."""
     specials: tuple[int, ...]
     """All special ids in ascending order, the five above among them."""
     characters_per_token: float = 1.0
-    """Mean number of characters of the original text behind one regular token, over the training split."""
+    """Mean number of characters of the original text per regular token, over the training split."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specials", tuple(self.specials))
@@ -49,7 +49,7 @@ class Vocabulary:
             raise ValueError(f"specials must list every special id once, in ascending order: {self.specials}, {roles}")
         if self.size <= len(self.specials):
             raise ValueError(
-                f"a vocabulary of {self.size} has no room beside its {len(self.specials)} special tokens; "
+                f"a vocabulary of {self.size} has no room besides its {len(self.specials)} special tokens; "
                 f"set the tokenizer's size to more than {len(self.specials)}"
             )
         if self.specials[0] < 0 or self.specials[-1] >= self.size:

@@ -1,8 +1,7 @@
-"""The README's commands are commands of this program, with settings, runs and files that exist."""
+"""The README's commands are commands of this program, with settings and files that exist, and its program runs."""
 
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,6 @@ LINES = [
     if not kind
     for line in block.replace("\\\n", " ").splitlines()
 ]
-VARIABLES = dict(re.findall(r"^(\w+)=(\S+)$", "\n".join(LINES), flags=re.M))
-TRAINED = ("score", "pairs", "fill", "generate", "export")
 
 
 def commands():
@@ -32,37 +29,31 @@ def commands():
     for line in LINES:
         for command in line.split(" && "):
             words = shlex.split(command, comments=True)
-            if words and words[0] in ("clm-vs-mlm", "pip"):
-                found.append(tuple(VARIABLES.get(word.removeprefix("$"), word) for word in words))
+            if words and words[0] == "clm-vs-mlm":
+                found.append(tuple(words[1:]))
     return found
+
+
+def named(*names):
+    return [command for command in commands() if command[0] in names]
 
 
 def test_the_two_commands_stand_there_and_ci_runs_the_second():
     assert 'pip install -e ".[corpora]" && clm-vs-mlm sweep experiments/grids/quickstart.yaml' in README
     assert 'pip install -e ".[test]" && pytest' in README
     assert 'pip install --quiet -e ".[test]" && pytest' in (ROOT / ".ci" / "run").read_text()
-    assert {command[1] for command in commands() if command[0] == "clm-vs-mlm"} >= {"fit", "sweep", *TRAINED}
+    assert {command[0] for command in commands()} == {"fit", "sweep", "report", "runs", "evaluate", "fill"}
 
 
-@pytest.mark.parametrize(
-    "command", [c for c in commands() if c[0] == "clm-vs-mlm" and c[1] not in TRAINED], ids=" ".join
-)
-def test_command(command, tmp_path, monkeypatch):
-    _, name, *arguments = command
-    if name in ("fit", "test"):
-        # Parsed and checked like the real thing; another test trains.
-        arguments = [argument.replace("RUN/config.yaml", "clm") for argument in arguments]
-        cell = PlannedCLI(by_bare_name([name, *arguments])).cell
-        assert cell["directory"].startswith("runs/")
-        return
-    monkeypatch.setattr("experiments.sweeps.sweep.main", seen := Seen())
-    monkeypatch.setattr("experiments.sweeps.status.main", seen)
-    monkeypatch.setattr("analysis.report.write_report", seen)
-    monkeypatch.chdir(ROOT)
-    assert main([name, *arguments]) == 0
-    assert seen.calls == 1
-    if name == "sweep":
-        assert read_grid(find_grid(arguments[0])).cells
+@pytest.mark.parametrize("command", named("fit"), ids=" ".join)
+def test_fit(command):
+    """Parsed and checked like the real thing; other tests train."""
+    assert PlannedCLI(by_bare_name(list(command))).spec.directory.name.startswith("mlm") or "clm" in command
+
+
+@pytest.mark.parametrize("command", named("sweep"), ids=" ".join)
+def test_sweep(command, tmp_path):
+    assert plan(read_grid(find_grid(str(command[1]))), tmp_path)
 
 
 class Seen:
@@ -75,32 +66,43 @@ class Seen:
         return 0
 
 
-def test_the_runs_it_names_are_those_of_its_commands(tmp_path):
-    made = {f"results/quickstart/{cell['directory']}" for cell, _ in plan(read_grid(find_grid("quickstart")), tmp_path)}
-    for command in commands():
-        if command[:2] == ("clm-vs-mlm", "fit"):
-            made.add(f"results/fit/{PlannedCLI(by_bare_name(list(command[1:]))).cell['directory']}")
-    assert VARIABLES and set(VARIABLES.values()) <= made
+@pytest.mark.parametrize("command", named("report", "runs", "evaluate"), ids=" ".join)
+def test_arguments(command, monkeypatch):
+    monkeypatch.setattr("experiments.sweeps.status.main", seen := Seen())
+    monkeypatch.setattr("experiments.training.evaluate.main", seen)
+    monkeypatch.setattr("analysis.report.write_report", seen)
+    assert main(list(command)) == 0
+    assert seen.calls == 1
+
+
+def test_the_runs_it_names_are_those_of_its_grids(tmp_path):
+    planned = {run["name"] for run, _ in plan(read_grid(find_grid("quickstart")), tmp_path)}
+    used = {Path(command[1]).name for command in named("evaluate", "fill")}
+    assert used and used <= planned
 
 
 def test_commands_with_trained_models(tmp_path, monkeypatch, capsys):
-    """Run for real and in order, on runs of random weights in the place of those they name."""
+    """Run for real, on runs of random weights in the place of those they name."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "results").mkdir()
-    for line in LINES:
-        if line.startswith("printf "):
-            subprocess.run(["bash", "-c", line], check=True)
-    for run in VARIABLES.values():
-        make_run(tmp_path / run, MLM if "mlm" in run.lower() else CLM, "character" if "news" in run else "bpe")
-    for command in commands():
-        if command[1] in TRAINED:
-            assert main(list(command[1:])) == 0, (command, capsys.readouterr().err)
-            assert capsys.readouterr().out
+    for command in named("fill"):
+        run = tmp_path / "results/quickstart/runs" / f"{Path(command[1]).name}-0123abcd"
+        make_run(run, MLM if "MLM" in command[1] else CLM, "bpe")
+        assert main(list(command)) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_program_trains(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     (program,) = re.findall(r"^```python\n(.*?)^```", README, flags=re.S | re.M)
-    exec(program, {})
-    assert float(capsys.readouterr().out) < 0
+    assert "200_000" in program
+    exec(program.replace("200_000", "4_096"), {})
+    targets, loss = map(float, capsys.readouterr().out.split())
+    assert 3900 < targets <= 4096
+    assert 0 < loss < 10
 
 
 def test_figures_and_links_are_there():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert target.startswith("http") or (ROOT / target).exists(), target
+    for page in [ROOT / "README.md", *sorted(ROOT.glob("[!.]*/**/README.md"))]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert target.startswith("http") or (page.parent / target).exists(), f"{page}: {target}"

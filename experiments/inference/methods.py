@@ -50,13 +50,9 @@ def score(
     Raises:
         ValueError: when a score is not finite.
     """
-    from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
+    from objectives.inference.scoring import score_sentences
 
-    if method == "chain_rule":
-        scores = chain_rule(model.language_model, ids, end=end, window=window, progress=progress)
-    else:
-        words = words if method == "pll_word_l2r" else None
-        scores = pseudo_log_likelihood(model.language_model, ids, words=words, window=window, progress=progress)
+    scores = score_sentences(model.language_model, ids, method, words, end, window, progress)
     if not all(math.isfinite(value) for one in scores for value in one if value is not None):
         raise ValueError(f"{model.path} gives scores that are not finite: its training has diverged")
     return scores

@@ -1,4 +1,4 @@
-"""Geometry of the encoder."""
+"""The settings of the encoder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EncoderConfig:
     norm_eps: float = 1e-5
     """Epsilon of the layer norms."""
     dropout: float = 0.0
-    """Dropout after the embedding, in the attention and in the feed-forward part."""
+    """Dropout after the embedding, in the attention and in the feed-forward block."""
 
     def __post_init__(self) -> None:
         if min(self.width, self.depth, self.heads, self.max_length) < 1 or self.width % (2 * self.heads):

@@ -1,6 +1,6 @@
-"""One layer of the encoder, and the cache that lets it read on.
+"""One layer of the encoder, and its cache of keys and values for incremental decoding.
 
-B sequences, T positions, K asked positions, D width, H heads, d = D / H.
+B sequences, T positions, K target positions, D width, H heads, d = D / H.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from objectives.encoder.config import EncoderConfig
 
 Rotation = tuple[Tensor, Tensor]
-"""Cosine and sine of the rotary angles, each (B or 1, 1, T, d); the first half of the sines with a minus."""
+"""Cosine and sine of the rotary angles, each (B or 1, 1, T, d); the first half of the sines is negated."""
 
 
 class Layer(nn.Module):
-    """Attention and GeGLU, each behind a norm and added to the residual stream."""
+    """Attention and GeGLU, each preceded by a norm and added to the residual stream."""
 
     def __init__(self, config: EncoderConfig, first: bool) -> None:
         super().__init__()
@@ -29,29 +29,31 @@ class Layer(nn.Module):
         self.feedforward_output = nn.Linear(config.inner, config.width, bias=False)
 
     def forward(
-        self, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None, past: KVCache | None = None
+        self, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None, cache: KVCache | None = None
     ) -> Tensor:
-        """New hidden states (B, T, D); with `past`, of tokens that also see all those it holds, and join them."""
+        """New hidden states (B, T, D). With a cache, the tokens also see those that it holds, and are added to it."""
         query, key, value = self._split(self.attention_input(self.attention_norm(hidden_BTD)))
         key = _rotate(key, rotation)
-        if past is not None:
-            key, value = past.extend(key, value)
+        if cache is not None:
+            key, value = cache.append(key, value)
         return self._update(hidden_BTD, _rotate(query, rotation), key, value, visible)
 
-    def at(self, positions_BK: Tensor, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None) -> Tensor:
-        """New hidden states (B, K, D) of the asked positions alone; the others only lend their keys and values."""
+    def forward_at(
+        self, positions_BK: Tensor, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None
+    ) -> Tensor:
+        """New hidden states (B, K, D) of the target positions; of the others only keys and values are computed."""
         width = hidden_BTD.shape[2]
         normed_BTD = self.attention_norm(hidden_BTD)
         weights = self.attention_input.weight
-        (query,) = self._split(F.linear(_take(normed_BTD, positions_BK), weights[:width]))
+        (query,) = self._split(F.linear(_gather(normed_BTD, positions_BK), weights[:width]))
         key, value = self._split(F.linear(normed_BTD, weights[width:]))
-        cosine, sine = (_take(part[:, 0], positions_BK)[:, None] for part in rotation)
+        cosine, sine = (_gather(part[:, 0], positions_BK)[:, None] for part in rotation)
         query = _rotate(query, (cosine, sine))
-        visible = _rows(visible, positions_BK, hidden_BTD.shape[1])
-        return self._update(_take(hidden_BTD, positions_BK), query, _rotate(key, rotation), value, visible)
+        visible = _visible_at(positions_BK, visible, hidden_BTD.shape[1])
+        return self._update(_gather(hidden_BTD, positions_BK), query, _rotate(key, rotation), value, visible)
 
     def _split(self, projected: Tensor) -> tuple[Tensor, ...]:
-        """Projections (B, T, n D) side by side as n tensors (B, H, T, d)."""
+        """n tensors (B, H, T, d) from their concatenated projections (B, T, n D)."""
         batch, length, _ = projected.shape
         size = self.attention_output.in_features // self.heads
         return projected.view(batch, length, -1, self.heads, size).permute(2, 0, 3, 1, 4).unbind()
@@ -74,7 +76,7 @@ class Layer(nn.Module):
 
 
 class KVCache:
-    """Rotated keys and values (B, H, T, d) of the tokens that one layer has read."""
+    """Rotated keys and values (B, H, T, d) of the tokens that one layer has processed."""
 
     def __init__(self) -> None:
         self.key: Tensor | None = None
@@ -82,9 +84,10 @@ class KVCache:
 
     @property
     def length(self) -> int:
+        """Number of tokens."""
         return 0 if self.key is None else self.key.shape[2]
 
-    def extend(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values, the new ones last."""
         if self.key is not None and self.value is not None:
             key, value = torch.cat((self.key, key), dim=2), torch.cat((self.value, value), dim=2)
@@ -97,21 +100,21 @@ def norm(config: EncoderConfig) -> nn.LayerNorm:
 
 
 def _rotate(part_BHTd: Tensor, rotation: Rotation) -> Tensor:
-    """Rotary position embedding (Su et al. 2021), pairing each number with the one half a head away."""
+    """Rotary position embedding (Su et al. 2021), pairing each component with the one half a head away."""
     turned_BHTd = part_BHTd.roll(part_BHTd.shape[3] // 2, dims=3)
     return (part_BHTd * rotation[0]).add_(turned_BHTd * rotation[1])
 
 
-def _take(rows_BTD: Tensor, positions_BK: Tensor) -> Tensor:
+def _gather(rows_BTD: Tensor, positions_BK: Tensor) -> Tensor:
     """(B, K, D) of (B or 1, T, D)."""
     batch = positions_BK.shape[0]
     return rows_BTD.expand(batch, -1, -1)[torch.arange(batch, device=positions_BK.device)[:, None], positions_BK]
 
 
-def _rows(visible: Tensor | str | None, positions_BK: Tensor, length: int) -> Tensor | None:
-    """The mask (B, 1, K, T) of the asked positions, or None for all."""
+def _visible_at(positions_BK: Tensor, visible: Tensor | str | None, length: int) -> Tensor | None:
+    """What the target positions see: a mask (B, 1, K, T), or None for all."""
     if visible is None:
         return None
     if isinstance(visible, Tensor):
-        return _take(visible[:, 0], positions_BK)[:, None]
+        return _gather(visible[:, 0], positions_BK)[:, None]
     return (torch.arange(length, device=positions_BK.device) <= positions_BK[:, :, None])[:, None]

@@ -4,7 +4,7 @@ Token embedding and norm, rotary positions, GeGLU, no biases but the decoder's, 
 norm; the head is dense, GELU, norm and a decoder tied to the embedding (Warner et al. 2024, "Smarter, Better, Faster,
 Longer"). Who sees whom is an argument of `forward`, never a property of the model.
 
-B sequences, T positions, D width, H heads, V vocabulary, N asked positions.
+B sequences, T positions, D width, H heads, V vocabulary, K or N target positions.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ class Encoder(nn.Module):
         documents_BT: Tensor | None = None,
         positions_BK: Tensor | None = None,
     ) -> Tensor:
-        """Hidden states (B, T, D) after the final norm, or (B, K, D) at the asked positions alone.
+        """Hidden states (B, T, D) after the final norm, or (B, K, D) at `positions_BK` alone.
 
         Args:
             inputs_BT: token ids.
             attention: who sees whom.
             documents_BT: number of the document that each token belongs to, ascending along a row; tokens then see
-                their own document only, and positions restart with each document. None: one document a row.
-            positions_BK: positions whose hidden states are wanted; the last layer then computes no others.
+                no other document, and positions restart with each. None: every row is one document.
+            positions_BK: the target positions of each row; the last layer then computes no others.
 
         Raises:
             ValueError: when T exceeds max_length.
         """
-        self._check(inputs_BT.shape[1])
+        self._check_length(inputs_BT.shape[1])
         rotation = self._rotation(_positions(inputs_BT, documents_BT))
         visible = _visible(attention, documents_BT)
         hidden_BTD = self._embed(inputs_BT)
@@ -76,32 +76,34 @@ class Encoder(nn.Module):
         last = cast(Layer, self.layers[-1])
         if positions_BK is None:
             return self.final_norm(last(hidden_BTD, rotation, visible))
-        return self.final_norm(last.at(positions_BK, hidden_BTD, rotation, visible))
+        return self.final_norm(last.forward_at(positions_BK, hidden_BTD, rotation, visible))
 
-    def extend(self, inputs_BT: Tensor, caches: list[KVCache]) -> Tensor:
-        """Hidden states (B, T, D) of tokens that follow, causally, those in `caches` (one a layer), and join them.
+    def forward_cached(self, inputs_BT: Tensor, caches: list[KVCache]) -> Tensor:
+        """Hidden states (B, T, D) of tokens that continue, causally, those in the caches, one a layer.
+
+        The tokens are added to the caches.
 
         Raises:
             ValueError: when all tokens together exceed max_length.
         """
-        before, length = caches[0].length, inputs_BT.shape[1]
-        self._check(before + length)
-        rotation = self._rotation(torch.arange(before, before + length, device=inputs_BT.device)[None])
-        visible = torch.ones(length, before + length, dtype=torch.bool, device=inputs_BT.device).tril(before)
+        cached, length = caches[0].length, inputs_BT.shape[1]
+        self._check_length(cached + length)
+        rotation = self._rotation(torch.arange(cached, cached + length, device=inputs_BT.device)[None])
+        visible = torch.ones(length, cached + length, dtype=torch.bool, device=inputs_BT.device).tril(cached)
         hidden_BTD = self._embed(inputs_BT)
-        for layer, past in zip(self.layers, caches, strict=True):
-            hidden_BTD = layer(hidden_BTD, rotation, visible, past)
+        for layer, cache in zip(self.layers, caches, strict=True):
+            hidden_BTD = layer(hidden_BTD, rotation, visible, cache)
         return self.final_norm(hidden_BTD)
 
     def head(self, hidden_ND: Tensor) -> Tensor:
-        """Features (N, D) that the decoder turns into logits; only asked positions need to come here."""
+        """Features (N, D) from which the decoder makes logits; needed at the target positions only."""
         return self.head_norm(F.gelu(self.head_dense(hidden_ND)))
 
     def decode(self, features_ND: Tensor) -> Tensor:
         """Logits (N, V)."""
         return F.linear(features_ND, self.embedding.weight, self.decoder_bias)
 
-    def _check(self, length: int) -> None:
+    def _check_length(self, length: int) -> None:
         if length > self.config.max_length:
             raise ValueError(
                 f"{length} tokens are more than the encoder's max_length of {self.config.max_length}; raise "
@@ -120,7 +122,7 @@ class Encoder(nn.Module):
 
 
 def _positions(inputs_BT: Tensor, documents_BT: Tensor | None) -> Tensor:
-    """Position of each token in its document, (B, T), or (1, T) where every row is one document."""
+    """Position of each token in its document, (B, T), or (1, T) when every row is one document."""
     steps_T = torch.arange(inputs_BT.shape[1], device=inputs_BT.device)
     if documents_BT is None:
         return steps_T[None]

@@ -1,6 +1,6 @@
-"""Trained encoders as stock Hugging Face models: ModernBERT for masked models, its decoder for causal ones.
+"""Export of trained objectives to Hugging Face classes: ModernBERT for masked models, its decoder for causal ones.
 
-The geometry is the same, so logits are equal; only the names differ, and the decoder keeps query, key and value apart.
+The architecture is the same, so logits are equal; only names differ, and the decoder splits query, key and value.
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ FIXED = {
     "decoder_bias": True,
     "tie_word_embeddings": True,
 }
-"""What ModernBERT leaves open and this encoder does not."""
+"""Settings that ModernBERT leaves open and this encoder fixes."""
 
 
 def to_huggingface(objective: Objective) -> Any:
-    """A `ModernBertForMaskedLM` or, of a causal objective, a `ModernBertDecoderForCausalLM`, in eval mode."""
+    """A model of the objective's `huggingface_class`, in eval mode.
+
+    Raises:
+        ValueError: when the objective has none.
+    """
     import transformers as hf
 
     if objective.huggingface_class is None:
@@ -58,15 +62,15 @@ def to_huggingface(objective: Objective) -> Any:
     model = make_model(config)
     ours = encoder.state_dict()
     state: dict[str, Tensor] = {}
-    for name, theirs in _names(encoder.config.depth, decoder):
+    for name, theirs in parameter_names(encoder.config.depth, decoder):
         state.update(zip(theirs, ours[name].chunk(len(theirs)), strict=True))
     state["decoder.weight"] = ours["embedding.weight"]
     model.load_state_dict(state)
     return model.eval()
 
 
-def _names(depth: int, decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each parameter of the encoder, with those of the Hugging Face model that it consists of."""
+def parameter_names(depth: int, decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each parameter of the encoder, and the parameters of the Hugging Face model that it is split into."""
     head = "lm_head" if decoder else "head"
     yield "embedding.weight", ("model.embeddings.tok_embeddings.weight",)
     yield "embedding_norm.weight", ("model.embeddings.norm.weight",)

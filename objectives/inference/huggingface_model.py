@@ -1,6 +1,6 @@
-"""Stock Hugging Face models, as scoring, filling and generating see them.
+"""Hugging Face models as language models.
 
-R rows, T positions, N asked positions, V vocabulary.
+R rows, T positions, N target positions, V vocabulary.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from objectives.inference.language_model import LanguageModel
 class HuggingFaceLanguageModel(LanguageModel):
     """An `AutoModelForMaskedLM` or `AutoModelForCausalLM`, with the special tokens of its tokenizer.
 
-    A causal model whose tokenizer puts nothing in front of a text gets its beginning-of-sentence token there, if it has
-    one. Works for the families whose head reads `last_hidden_state` of the base model: BERT, RoBERTa, ModernBERT, GPT-2
-    and their like.
+    When the tokenizer of a causal model puts nothing before a text, its beginning-of-sentence token is put there, if it
+    has one. Supports models whose head reads `last_hidden_state` of the base model: BERT, RoBERTa, ModernBERT, GPT-2
+    and similar ones.
 
     Args:
         model: the Hugging Face model.
@@ -30,7 +30,7 @@ class HuggingFaceLanguageModel(LanguageModel):
 
     def __init__(self, model: Any, tokenizer: Any, causal: bool) -> None:
         self.module, self.causal = model, causal
-        self.bos, self.eos = _surroundings(tokenizer)
+        self.bos, self.eos = _special_tokens_around(tokenizer)
         if causal and not self.bos and tokenizer.bos_token_id is not None:
             self.bos = (tokenizer.bos_token_id,)
         self.mask = None if causal else tokenizer.mask_token_id
@@ -41,24 +41,24 @@ class HuggingFaceLanguageModel(LanguageModel):
             raise ValueError(
                 "a special token of the tokenizer is not in the model's vocabulary: they do not belong together"
             )
-        # An embedding may be larger than its tokenizer; the surplus stands for no text. It may be smaller too, where
-        # somebody added a special token that the model has never seen.
+        # An embedding may be larger than the tokenizer; the surplus stands for no text. It may be smaller too, when a
+        # special token was added that the model has never seen.
         surplus = range(len(tokenizer), self.vocabulary_size)
         self.specials = frozenset(i for i in (*tokenizer.all_special_ids, *surplus) if i < self.vocabulary_size)
         self.max_length = _max_length(model, tokenizer)
 
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
-        """The head sees the asked positions only.
+        """As in the base class; only target positions reach the head.
 
         Raises:
             ValueError: when the head does not read the base model's last_hidden_state.
         """
 
-        def keep_asked(base: Any, arguments: Any, output: Any) -> Any:
+        def keep_targeted(base: Any, arguments: Any, output: Any) -> Any:
             output.last_hidden_state = output.last_hidden_state[targeted_RT][None]
             return output
 
-        hook = self.module.base_model.register_forward_hook(keep_asked)
+        hook = self.module.base_model.register_forward_hook(keep_targeted)
         try:
             logits_1NV = self.module(input_ids=inputs_RT).logits
         finally:
@@ -68,8 +68,8 @@ class HuggingFaceLanguageModel(LanguageModel):
         return logits_1NV[0].float()
 
 
-def _surroundings(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The special tokens that a tokenizer puts in front of a text and behind it."""
+def _special_tokens_around(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The special tokens that a tokenizer puts before and after a text."""
     encoded = tokenizer("a", return_special_tokens_mask=True)
     ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
     first = special.index(0)
@@ -79,7 +79,7 @@ def _surroundings(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _max_length(model: Any, tokenizer: Any) -> int:
     positions = getattr(model.config, "max_position_embeddings", None) or tokenizer.model_max_length
-    # RoBERTa numbers positions from behind the id of its padding token.
+    # RoBERTa numbers positions from the id of its padding token plus one.
     embeddings = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     padding = getattr(embeddings, "padding_idx", None)
     return min(positions - (0 if padding is None else padding + 1), tokenizer.model_max_length)

@@ -1,6 +1,6 @@
-"""A trained model as scoring, filling and generating see it: its special tokens, and logits where they are asked for.
+"""What scoring, filling and generation need of a trained model: special tokens, and logits at target positions.
 
-R rows, T positions, N asked positions, V vocabulary.
+R rows, T positions, N target positions, V vocabulary.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from objectives.encoder.model import Attention
 
 
 class LanguageModel(ABC):
-    """No padding ever reaches a model, but where a causal one cannot see it: no row depends on its neighbours."""
+    """A trained model. No padding reaches it, except where a causal model does not look: no row depends on another."""
 
     module: Any
-    """The torch module that predictions; its mode is the caller's."""
+    """The torch module; the caller sets its mode, see `inference_mode`."""
     causal: bool
-    """True when each position sees only those to its left, and its logits are about the next token."""
+    """True when each position sees only those to its left, and its logits predict the next token."""
     bos: tuple[int, ...]
-    """Special tokens in front of a sentence; empty where the model was trained without any."""
+    """Special tokens put before a sentence; empty when the model was trained without any."""
     eos: tuple[int, ...]
-    """Special tokens behind a sentence."""
+    """Special tokens put after a sentence."""
     mask: int | None
-    """The token that stands for a hidden one; None where the model knows none."""
+    """Id of the mask token; None when there is none."""
     end_of_text: int | None
-    """The token that says that a sentence ends."""
+    """Id of the token that ends a sentence; None when there is none."""
     specials: frozenset[int]
-    """Tokens that text is never made of."""
+    """Ids that stand for no text."""
     vocabulary_size: int
     max_length: int
-    """Longest row, special tokens included."""
+    """Length of the longest row, special tokens included."""
 
     @abstractmethod
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
-        """Logits (N, V), float32, at the positions that are True in `targeted_RT`, in the order of reading."""
+        """Logits (N, V), float32, at the positions that are True in `targeted_RT`, row by row."""
 
     def continuation(self) -> Callable[[Tensor], Tensor]:
-        """A function of the tokens (R, T) that come next, from the first one on, to the logits (R, V) behind them."""
-        read: list[Tensor] = []
+        """A function that appends tokens (R, T) to rows, empty at first, and returns the logits (R, V) of the next."""
+        parts: list[Tensor] = []
 
-        def following(tokens_RT: Tensor) -> Tensor:
-            read.append(tokens_RT)
-            row_RT = torch.cat(read, dim=1)
-            return self.logits(row_RT, at_last_position(row_RT))
+        def extend(tokens_RT: Tensor) -> Tensor:
+            parts.append(tokens_RT)
+            rows_RT = torch.cat(parts, dim=1)
+            return self.logits(rows_RT, at_last_position(rows_RT))
 
-        return following
+        return extend
 
     @property
     def max_tokens(self) -> int:
-        """Longest sentence, without special tokens."""
+        """Length of the longest sentence, special tokens not counted."""
         return self.max_length - len(self.bos) - len(self.eos)
 
     @property
@@ -65,14 +65,14 @@ class LanguageModel(ABC):
 
     @property
     def regular_V(self) -> Tensor:
-        """True for each token that text can be made of, (V,)."""
+        """True for each id that stands for text, (V,)."""
         regular_V = torch.ones(self.vocabulary_size, dtype=torch.bool, device=self.device)
         regular_V[sorted(self.specials)] = False
         return regular_V
 
 
 class ObjectiveLanguageModel(LanguageModel):
-    """An objective of this package, reading its own way."""
+    """A trained objective: causal when it offers the chain rule, and bidirectional otherwise."""
 
     def __init__(self, objective: Objective) -> None:
         vocabulary = objective.vocabulary
@@ -85,15 +85,15 @@ class ObjectiveLanguageModel(LanguageModel):
 
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
         attention: Attention = "causal" if self.causal else "bidirectional"
-        if bool((targeted_RT.sum(1) == 1).all()):  # then the last layer has most of its work to save
+        if bool((targeted_RT.sum(1) == 1).all()):  # one a row: the last layer need not compute the others
             positions_R1 = targeted_RT.int().argmax(1, keepdim=True)
             return self._decode(self.encoder(inputs_RT, attention, positions_BK=positions_R1)[:, 0])
         return self._decode(self.encoder(inputs_RT, attention)[targeted_RT])
 
     def continuation(self) -> Callable[[Tensor], Tensor]:
-        """As of the base class; keys and values of what was read are kept."""
+        """As in the base class, with cached keys and values."""
         caches = [KVCache() for _ in self.encoder.layers]
-        return lambda tokens_RT: self._decode(self.encoder.extend(tokens_RT, caches)[:, -1])
+        return lambda tokens_RT: self._decode(self.encoder.forward_cached(tokens_RT, caches)[:, -1])
 
     def _decode(self, hidden: Tensor) -> Tensor:
         return self.encoder.decode(self.encoder.head(hidden)).float()
@@ -108,7 +108,7 @@ def at_last_position(rows_RT: Tensor) -> Tensor:
 
 @contextmanager
 def inference_mode(module: nn.Module) -> Iterator[None]:
-    """Without gradients, in eval mode; afterwards the module is back in the mode it was in."""
+    """Without gradients and in eval mode; restores the mode of the module afterwards."""
     mode = module.training
     module.eval()
     try:

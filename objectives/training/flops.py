@@ -2,7 +2,7 @@
 
 A multiplication with an (I, O) matrix costs 2 * I * O operations for one token; the backward pass twice the forward
 pass. Norms, activations, rotary positions and softmax are left out, as in torch's FlopCounterMode. Attention counts
-all T x T pairs, whatever is visible: that is what is computed.
+all T x T pairs, visible or not, because all are computed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def body_flops(config: EncoderConfig, length: int) -> int:
 
 
 def head_flops(config: EncoderConfig, vocabulary_size: int) -> int:
-    """Operations of head and decoder for one asked position, forward pass."""
+    """Operations of head and decoder for one target position, forward pass."""
     return 2 * config.width * (config.width + vocabulary_size)
 
 
 def training_flops(config: EncoderConfig, vocabulary_size: int, length: int, tokens: float, targets: float) -> float:
-    """Operations to train on `tokens` read and `targets` asked, forward and backward."""
+    """Operations to train on `tokens` read and `targets` predicted, forward and backward."""
     forward = tokens * body_flops(config, length) + targets * head_flops(config, vocabulary_size)
     return float((1 + BACKWARD) * forward)

@@ -1,4 +1,4 @@
-"""What was read, what was asked and what it cost: counted, and kept as float64 sums.
+"""What was read, what was predicted and what it cost: counted, and kept as float64 sums.
 
 B blocks, T positions.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ledger(Metric):
-    """Cumulative account of training. float64 counts every token exactly up to 2^53; float32 stalls at 2^24.
+    """Totals of a training run. float64 counts every token exactly up to 2^53; float32 stalls at 2^24.
 
     Counts are summed over ranks; seconds are those of the slowest rank.
     """
@@ -57,8 +57,8 @@ class Ledger(Metric):
         self.seconds += seconds
 
     def compute(self) -> dict[str, float]:
-        """Totals so far: tokens read, positions selected, corrupted (shown changed), kept (selected, shown as they
-        are), targets; the realised density targets / tokens; flops, seconds and nats."""
+        """Totals so far: tokens read, positions selected, corrupted (input changed), kept (selected, but
+        not changed), targets; the realised density targets / tokens; flops, seconds and nats."""
         totals = {name: getattr(self, name).item() for name in self._defaults}
         totals["kept"] = totals["selected"] - totals["corrupted"]
         totals["density"] = totals["targets"] / totals["tokens"] if totals["tokens"] else 0.0

@@ -1,6 +1,6 @@
-"""The loss of asked positions, from features to nats, without holding all logits where torch can avoid it.
+"""The loss at target positions, from features to nats, without holding all logits where torch can avoid it.
 
-N asked positions, D width, V vocabulary.
+N target positions, D width, V vocabulary.
 """
 
 from __future__ import annotations

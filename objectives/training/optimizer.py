@@ -15,14 +15,14 @@ class Budget:
     """How long to train: exactly one of the two.
 
     Raises:
-        ValueError: when none or both are given, or one is not positive.
+        ValueError: when neither or both are given, or one is not positive.
     """
 
     tokens: int | None = None
     """Tokens read, over all devices; rounded up to whole optimiser steps."""
     flops: float | None = None
-    """Training operations (forward and backward), turned into tokens by the formula of objectives/flops.py at the
-    objective's nominal density."""
+    """Training operations (forward and backward), turned into tokens by the formula of objectives/training/flops.py
+    at the nominal density of the objective."""
 
     def __post_init__(self) -> None:
         given = [value for value in (self.tokens, self.flops) if value is not None]
@@ -53,7 +53,7 @@ class OptimizerConfig:
     warmup_tokens: int | None = None
     """Tokens over which the rate rises linearly from 0; 5 % of the budget when not given."""
     decay: Literal["linear", "cosine", "constant"] = "linear"
-    """Shape of the way from the peak to `final_fraction` of it at the end of the budget."""
+    """Shape of the decay from the peak to `final_fraction` of it at the end of the budget."""
     final_fraction: float = 0.1
     """Learning rate at the end, in units of the peak."""
     gradient_clip: float = 1.0
@@ -77,7 +77,7 @@ class OptimizerConfig:
         return self.learning_rate * (self.final_fraction + (1 - self.final_fraction) * shape)
 
     def build(self, module: nn.Module) -> AdamW:
-        """The optimiser for a module's parameters, with weight decay on the matrices that are not embeddings."""
+        """The optimiser for a module's parameters, with weight decay on all matrices but the embeddings."""
         embeddings = {id(m.weight) for m in module.modules() if isinstance(m, nn.Embedding)}
         decayed = [p for p in module.parameters() if p.dim() >= 2 and id(p) not in embeddings]
         others = [p for p in module.parameters() if p.dim() < 2 or id(p) in embeddings]

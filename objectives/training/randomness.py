@@ -1,7 +1,7 @@
 """Random numbers without state: each draw is a hash of what it is for.
 
-A block's mask depends on (seed, purpose, epoch, block index, position) alone: not on batch size, order, worker count,
-rank, device, or on whether the run was resumed.
+The mask of a block depends on (seed, purpose, epoch, block index, position) alone: not on batch size, order, number of
+workers, rank or device, nor on whether the run was resumed.
 
 B blocks, T positions.
 """
@@ -23,7 +23,7 @@ _SECOND = -0x6B2FB644ECCEEE15  # 0x94D049BB133111EB
 
 
 class Key(NamedTuple):
-    """Whose draw it is. epoch_B and index_B: (B,) int64, the pass over the data and the block in it."""
+    """What a draw is for. epoch_B and index_B: (B,) int64, the pass over the data and the block in it."""
 
     seed: int
     epoch_B: Tensor
@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
 
 def evaluation_key(index_B: Tensor) -> Key:
-    """The key of held-out blocks: the same for every run, whatever its seed, and at every check."""
+    """The key of validation blocks: the same in every run, whatever its seed, and at every evaluation."""
     return Key(0, torch.full_like(index_B, EVALUATION_EPOCH), index_B)
 
 

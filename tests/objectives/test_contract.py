@@ -1,19 +1,55 @@
-"""What every objective must keep to; a new one is found and tested without an edit here."""
+"""The contract of every objective; a new one is found and tested without an edit here."""
 
 import math
 
 import pytest
 import torch
 
-from objectives import IGNORE, Batch, Key, Objective, load_objective
-from objectives.identity import arguments, state_hash
+from objectives import CLM, IGNORE, Batch, Key, Objective, View, load_objective
+from objectives.identity import describe_objective, state_hash
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores
 
 KEY_SEED = 11
 
 
-def views_of(objective: Objective, batch: Batch):
+def views_of(objective: Objective, batch: Batch) -> tuple[View, ...]:
     return objective.views(batch.tokens_BT, Key(KEY_SEED, batch.epoch_B, batch.index_B))
+
+
+def rows_of(view: View, order: torch.Tensor) -> View:
+    """The view of some of its blocks."""
+    return View(*(field[order] if isinstance(field, torch.Tensor) else field for field in view))
+
+
+def assert_equal(one: View, other: View) -> None:
+    """Every field is equal: attention, weight and channel as well as tokens."""
+    for name, first, second in zip(View._fields, one, other, strict=True):
+        if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+            assert first.dtype == second.dtype and torch.equal(first, second), name
+        else:
+            assert type(first) is type(second) and first == second, name
+
+
+def check_purity(objective: Objective) -> None:
+    """Views depend on tokens and key alone: not on a random generator, earlier calls or hidden state."""
+    batch = make_batch()
+    clean = batch.tokens_BT.clone()
+    torch.manual_seed(0)
+    first = views_of(objective, batch)
+    views_of(objective, make_batch(blocks=3, seed=1))
+    torch.manual_seed(1)
+    for one, other in zip(first, views_of(objective, batch), strict=True):
+        assert_equal(one, other)
+    assert torch.equal(batch.tokens_BT, clean)
+
+
+def check_independence(objective: Objective) -> None:
+    """The view of a block does not depend on the other blocks of its batch or on their order."""
+    batch = make_batch(blocks=8)
+    order = torch.tensor([6, 1, 3])
+    part = Batch(*(field[order] for field in batch))
+    for whole, some in zip(views_of(objective, batch), views_of(objective, part), strict=True):
+        assert_equal(rows_of(whole, order), some)
 
 
 def test_objectives_are_found():
@@ -21,39 +57,82 @@ def test_objectives_are_found():
 
 
 def test_views_are_pure(objective):
-    batch = make_batch()
-    before = batch.tokens_BT.clone()
-    torch.manual_seed(0)
-    first = views_of(objective, batch)
-    torch.manual_seed(1)
-    second = views_of(objective, batch)
-    assert torch.equal(batch.tokens_BT, before)
-    for one, other in zip(first, second, strict=True):
-        assert torch.equal(one.inputs_BT, other.inputs_BT)
-        assert torch.equal(one.targets_BT, other.targets_BT)
+    check_purity(objective)
+
+
+def test_views_do_not_depend_on_batch_or_order(objective):
+    check_independence(objective)
+
+
+DRAWN = {
+    "inputs_BT": lambda shape: torch.randint(5, 40, shape),
+    "targets_BT": lambda shape: torch.randint(5, 40, shape),
+    "attention": lambda shape: torch.rand(shape[0], 1, shape[1], shape[1]) < 0.5,
+    "selected_BT": lambda shape: torch.rand(shape) < 0.5,
+    "weight": lambda shape: torch.rand(()).item(),
+    "channel": lambda shape: torch.rand(()).item(),
+}
+
+
+class Drawn(CLM):
+    """CLM with one field of its view drawn by torch's generator, which may be reseeded in each call."""
+
+    field: str
+    reseeded = False
+
+    def views(self, tokens_BT, key):
+        (view,) = super().views(tokens_BT, key)
+        with torch.random.fork_rng(enabled=self.reseeded):
+            if self.reseeded:
+                torch.manual_seed(5)
+            return (view._replace(**{self.field: DRAWN[self.field](tokens_BT.shape)}),)
+
+
+@pytest.mark.parametrize("field", View._fields)
+def test_a_view_with_a_random_field_fails_this_suite(field):
+    objective = build(Drawn)
+    objective.field = field
+    with pytest.raises(AssertionError, match=field):
+        check_purity(objective)
+
+
+@pytest.mark.parametrize("field", ["inputs_BT", "targets_BT", "attention", "selected_BT"])
+def test_a_view_that_depends_on_its_batch_fails_this_suite(field):
+    objective = build(Drawn)
+    objective.field, objective.reseeded = field, True
+    check_purity(objective)
+    with pytest.raises(AssertionError, match=field):
+        check_independence(objective)
 
 
 def test_views_have_the_shape_of_the_tokens_and_valid_ids(objective):
     batch = make_batch()
+    blocks, length = batch.tokens_BT.shape
     for view in views_of(objective, batch):
         assert view.inputs_BT.shape == view.targets_BT.shape == batch.tokens_BT.shape
         assert view.inputs_BT.dtype == view.targets_BT.dtype == torch.int64
-        asked = view.targets_BT[view.targets_BT != IGNORE]
-        assert len(asked) > 0
-        assert asked.min() >= 0 and asked.max() < VOCABULARY.size
-        assert not torch.isin(asked, torch.tensor([VOCABULARY.pad, VOCABULARY.cls, VOCABULARY.mask])).any()
+        targets = view.targets_BT[view.targets_BT != IGNORE]
+        assert len(targets) > 0
+        assert targets.min() >= 0 and targets.max() < VOCABULARY.size
+        assert not torch.isin(targets, torch.tensor([VOCABULARY.pad, VOCABULARY.cls, VOCABULARY.mask])).any()
+        if isinstance(view.attention, torch.Tensor):
+            assert view.attention.shape == (blocks, 1, length, length) and view.attention.dtype == torch.bool
+        else:
+            assert view.attention in ("causal", "bidirectional")
+        if view.selected_BT is not None:
+            assert view.selected_BT.shape == batch.tokens_BT.shape and view.selected_BT.dtype == torch.bool
 
 
 def test_a_target_is_the_true_token_there_or_next(objective):
     batch = make_batch()
     following = torch.roll(batch.tokens_BT, -1, dims=1)
     for view in views_of(objective, batch):
-        asked = view.targets_BT != IGNORE
+        targeted = view.targets_BT != IGNORE
         true = batch.tokens_BT if view.selected_BT is not None else following
-        assert torch.equal(view.targets_BT[asked], true[asked])
+        assert torch.equal(view.targets_BT[targeted], true[targeted])
 
 
-def test_special_tokens_are_shown_as_they_are(objective):
+def test_special_tokens_are_not_corrupted(objective):
     batch = make_batch()
     special = VOCABULARY.is_special(batch.tokens_BT)
     for view in views_of(objective, batch):
@@ -62,37 +141,28 @@ def test_special_tokens_are_shown_as_they_are(objective):
             assert not view.selected_BT[special].any()
 
 
-def test_views_do_not_depend_on_batch_or_order(objective):
-    batch = make_batch(blocks=8)
-    order = torch.tensor([6, 1, 3])
-    part = Batch(*(field[order] for field in batch))
-    for whole, some in zip(views_of(objective, batch), views_of(objective, part), strict=True):
-        assert torch.equal(whole.inputs_BT[order], some.inputs_BT)
-        assert torch.equal(whole.targets_BT[order], some.targets_BT)
-
-
-def test_no_peeking(objective):
-    """An asked token's clean value shows nowhere that answers it: not under [MASK], not left of a causal target."""
+def test_no_leak(objective):
+    """No hidden state that predicts a target depends on it: under [MASK], or to the left of a causal target."""
     objective.eval()
     batch = make_batch(blocks=1)
     for number, view in enumerate(views_of(objective, batch)):
         for position in range(batch.tokens_BT.shape[1]):
-            source = position if view.selected_BT is not None else position + 1
-            hidden = view.selected_BT is None or view.inputs_BT[0, position] == VOCABULARY.mask
-            if view.targets_BT[0, position] == IGNORE or not hidden:
+            causal = view.selected_BT is None
+            source = position + 1 if causal else position
+            if view.targets_BT[0, position] == IGNORE or not (causal or view.inputs_BT[0, position] == VOCABULARY.mask):
                 continue
-            other_tokens = batch.tokens_BT.clone()
-            other_tokens[0, source] = 39 if batch.tokens_BT[0, source] != 39 else 38
             if VOCABULARY.is_special(batch.tokens_BT[0, source]):
                 continue  # a changed [SEP] would change the documents themselves
+            other_tokens = batch.tokens_BT.clone()
+            other_tokens[0, source] = 39 if batch.tokens_BT[0, source] != 39 else 38
             other = views_of(objective, batch._replace(tokens_BT=other_tokens))[number]
             masked = view.inputs_BT == VOCABULARY.mask
             assert torch.equal(view.inputs_BT[masked], other.inputs_BT[masked])
             with torch.no_grad():
-                before = objective.encode(view, batch.tokens_BT)
-                after = objective.encode(other, other_tokens)
-            answers = slice(0, position + 1) if view.selected_BT is None else slice(position, position + 1)
-            torch.testing.assert_close(before[0, answers], after[0, answers], rtol=0, atol=1e-6)
+                hidden = objective.encode(view, batch.tokens_BT)
+                other_hidden = objective.encode(other, other_tokens)
+            predicting = slice(0 if causal else position, position + 1)
+            torch.testing.assert_close(hidden[0, predicting], other_hidden[0, predicting], rtol=0, atol=1e-6)
 
 
 def test_same_seed_same_initial_encoder_for_all():
@@ -100,7 +170,7 @@ def test_same_seed_same_initial_encoder_for_all():
     assert len({build(cls, seed=seed).initial_hash for cls in all_objectives() for seed in (1, 2)}) == 2
 
 
-def test_initial_encoder_does_not_depend_on_what_was_drawn_before():
+def test_initial_encoder_does_not_depend_on_earlier_draws():
     torch.manual_seed(123)
     first = build(all_objectives()[0]).initial_hash
     torch.rand(7)
@@ -108,8 +178,9 @@ def test_initial_encoder_does_not_depend_on_what_was_drawn_before():
 
 
 def test_constructor_arguments_are_kept(objective):
-    assert arguments(objective)["encoder"]["width"] == 16
-    assert arguments(objective)["seed"] == 3
+    arguments = describe_objective(objective)["arguments"]
+    assert arguments["encoder"]["width"] == 16
+    assert arguments["seed"] == 3
 
 
 def test_documents_do_not_see_each_other(objective):
@@ -136,11 +207,11 @@ def test_joined_documents_do_see_each_other(objective):
 
 def test_padding_is_not_seen(objective):
     for documents in ("separate", "joined"):
-        language_model = build(type(objective), documents=documents).eval()
+        model = build(type(objective), documents=documents).eval()
         tokens = torch.tensor([[2, 5, 6, 7, 3]])
         padded = torch.nn.functional.pad(tokens, (0, 4), value=VOCABULARY.pad)
         with torch.no_grad():
-            torch.testing.assert_close(language_model.read(tokens), language_model.read(padded)[:, :5])
+            torch.testing.assert_close(model.read(tokens), model.read(padded)[:, :5])
 
 
 def test_scores_are_one_per_token_and_do_not_depend_on_neighbours(objective):
@@ -168,13 +239,12 @@ def test_a_saved_objective_loads_as_it_was(objective, tmp_path):
     objective.on_save_checkpoint(checkpoint)
     torch.save(checkpoint, tmp_path / "a.ckpt")
     loaded = load_objective(tmp_path / "a.ckpt")
-    assert type(loaded) is type(objective)
-    assert arguments(loaded) == arguments(objective)
+    assert describe_objective(loaded) == describe_objective(objective)
     assert state_hash(loaded) == state_hash(objective)
 
 
 @pytest.mark.parametrize("content", [b"", b"no checkpoint", None])
-def test_a_file_that_is_no_checkpoint_is_refused(tmp_path, content):
+def test_a_file_that_is_not_a_checkpoint_is_refused(tmp_path, content):
     path = tmp_path / "a.ckpt"
     if content is not None:
         path.write_bytes(content)

@@ -18,12 +18,14 @@ from objectives.inference.scoring import Scores, score_sentences
 
 VOCABULARY = Vocabulary(size=40, pad=0, unknown=1, cls=2, sep=3, mask=4, specials=(0, 1, 2, 3, 4, 17))
 ENCODER = EncoderConfig(width=16, depth=2, heads=2, max_length=64)
+FALSE_ALARM = 1e-6
+"""Probability with which a statistical test fails although all is well."""
 
 
 def all_objectives() -> list[type[Objective]]:
-    """Every concrete objective of the package, found by looking, so that a new one is tested without an edit."""
-    for module in pkgutil.iter_modules(objectives.__path__):
-        importlib.import_module(f"objectives.{module.name}")
+    """Every concrete objective of the package, so that a new one is tested without an edit."""
+    for module in pkgutil.walk_packages(objectives.__path__, "objectives."):
+        importlib.import_module(module.name)
 
     def below(cls: type) -> list[type]:
         return [cls, *(sub for child in cls.__subclasses__() for sub in below(child))]
@@ -33,7 +35,7 @@ def all_objectives() -> list[type[Objective]]:
 
 
 def build(cls: type[Objective], **changes: Any) -> Objective:
-    """An objective with tiny sizes; its own settings take their defaults."""
+    """An objective with tiny sizes; the settings of its class take their defaults."""
     arguments: dict[str, Any] = {
         "encoder": ENCODER,
         "vocabulary": VOCABULARY,
@@ -51,7 +53,7 @@ def build(cls: type[Objective], **changes: Any) -> Objective:
 
 
 def enlarge(module: torch.nn.Module) -> None:
-    """Make the small initial weights eight times as large, so that what a token sees shows in what comes out."""
+    """Make the small initial weights eight times as large, so that the context of a token changes the output."""
     with torch.no_grad():
         for parameter in module.parameters():
             if parameter.dim() == 2:
@@ -59,7 +61,7 @@ def enlarge(module: torch.nn.Module) -> None:
 
 
 def make_batch(blocks: int = 8, length: int = 32, seed: int = 0) -> Batch:
-    """Blocks with two documents each, the first torn, as packing leaves them."""
+    """Blocks with two documents each, the first without its beginning, as packing leaves them."""
     generator = torch.Generator().manual_seed(seed)
     ranks = torch.randint(0, VOCABULARY.regular, (blocks, length), generator=generator)
     tokens = VOCABULARY.nth_regular(ranks)
@@ -70,12 +72,12 @@ def make_batch(blocks: int = 8, length: int = 32, seed: int = 0) -> Batch:
 
 
 def log_softmax(objective: Objective, inputs: list[int], position: int) -> torch.Tensor:
-    """Log-probabilities (V,) at one position, by a forward pass of its own."""
+    """Log-probabilities (V,) at one position, by a separate forward pass."""
     with torch.no_grad():
         hidden = objective.encoder(torch.tensor([inputs]), objective.feature_attention)
         return objective.encoder.decode(objective.encoder.head(hidden[0, position])).double().log_softmax(-1)
 
 
 def own_scores(objective: Objective, sentences: Sequence[Sequence[int]]) -> list[Scores]:
-    """Scores of sentences by the objective's own method."""
+    """Scores of sentences by the objective's default method."""
     return score_sentences(ObjectiveLanguageModel(objective), sentences, objective.sentence_scores[0])

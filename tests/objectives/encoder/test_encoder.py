@@ -1,16 +1,13 @@
-"""The encoder: causality by perturbation, documents, initial weights, cost."""
+"""The encoder: attention by perturbation, documents, initial weights, target positions, KV cache."""
 
 import math
 
 import pytest
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
-from objectives import CLM, Encoder, EncoderConfig
+from objectives import Encoder, EncoderConfig
 from objectives.encoder.layer import KVCache
-from objectives.training.flops import body_flops, head_flops
-from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
+from tests.support.objectives import enlarge
 
 
 def encoder(**changes):
@@ -21,7 +18,7 @@ def encoder(**changes):
 
 
 @pytest.mark.parametrize("attention", ["causal", "bidirectional"])
-def test_who_sees_whom_by_perturbation(attention):
+def test_attention_by_perturbation(attention):
     model = encoder()
     tokens = torch.randint(0, 30, (1, 12), generator=torch.Generator().manual_seed(0))
     for position in range(12):
@@ -33,7 +30,7 @@ def test_who_sees_whom_by_perturbation(attention):
         assert changed.tolist() == expected
 
 
-def test_a_boolean_mask_says_the_same_as_its_name():
+def test_a_boolean_mask_equals_the_attention_it_spells_out():
     model = encoder()
     tokens = torch.randint(0, 30, (2, 12))
     lower = torch.ones(12, 12, dtype=torch.bool).tril().expand(2, 1, 12, 12)
@@ -43,7 +40,7 @@ def test_a_boolean_mask_says_the_same_as_its_name():
 
 
 @pytest.mark.parametrize("attention", ["causal", "bidirectional", "mask"])
-def test_a_document_inside_a_block_is_read_as_if_alone(attention):
+def test_a_document_in_a_block_gets_the_hidden_states_it_has_alone(attention):
     model = encoder()
     tokens = torch.randint(0, 30, (1, 15))
     numbers = torch.tensor([[0] * 4 + [1] * 6 + [2] * 5])
@@ -67,7 +64,7 @@ def test_initial_weights():
     for name, parameter in model.named_parameters():
         if parameter.dim() == 2:
             expected = 0.02 / math.sqrt(8) if name.endswith("output.weight") else 0.02
-            # A normal distribution cut at 3 standard deviations has 0.9866 of its deviation left.
+            # A normal distribution cut at 3 standard deviations keeps 0.9866 of its deviation.
             assert parameter.std().item() == pytest.approx(expected * 0.9866, rel=0.02), name
             assert parameter.abs().max() <= 3 * expected
         else:
@@ -96,55 +93,28 @@ def test_dropout_is_off_in_evaluation_and_on_in_training():
         assert not torch.equal(model(tokens, "causal"), model(tokens, "causal"))
 
 
-@pytest.mark.parametrize("attention", ["causal", "bidirectional"])
-def test_flops_are_what_torch_counts(attention):
-    model = encoder(depth=3)
-    tokens = torch.randint(0, 30, (2, 12))
-    # The plain kernel, because torch has no count for the fused one on every device.
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        hidden = model(tokens, attention)
-        logits = model.decode(model.head(hidden[:, :5]))
-        forward = counter.get_total_flops()
-        logits.sum().backward()
-    expected = 24 * body_flops(model.config, 12) + 10 * head_flops(model.config, 30)
-    assert forward == expected
-    assert counter.get_total_flops() == 3 * expected
-
-
-def test_ledger_flops_follow_the_formula():
-    objective = build(CLM)
-    batch = make_batch(blocks=4, length=32)
-    objective.training_step(batch, 0)
-    totals = objective.ledger.compute()
-    body, head = (
-        body_flops(objective.encoder.config, 32),
-        head_flops(objective.encoder.config, VOCABULARY.size),
-    )
-    assert totals["flops"] == 3 * (totals["tokens"] * body + totals["supervised"] * head)
-
-
 @pytest.mark.parametrize("attention", ["causal", "bidirectional", "mask"])
 @pytest.mark.parametrize("depth", [1, 3])
-def test_asked_positions_alone_are_as_among_all(attention, depth):
+def test_target_positions_alone_get_the_same_hidden_states(attention, depth):
     model = encoder(depth=depth)
     tokens = torch.randint(0, 30, (3, 12))
     numbers = torch.tensor([[0] * 12, [0] * 5 + [1] * 7, [0] * 11 + [1]])
     mask = torch.rand(3, 1, 12, 12) < 0.7
     seen = mask | torch.eye(12, dtype=torch.bool) if attention == "mask" else attention
-    asked = torch.tensor([[0, 11], [6, 4], [3, 3]])
+    positions = torch.tensor([[0, 11], [6, 4], [3, 3]])
     with torch.no_grad():
         for documents in (None, numbers):
-            expected = model(tokens, seen, documents).take_along_dim(asked[:, :, None], dim=1)
-            torch.testing.assert_close(model(tokens, seen, documents, asked), expected)
+            expected = model(tokens, seen, documents).take_along_dim(positions[:, :, None], dim=1)
+            torch.testing.assert_close(model(tokens, seen, documents, positions), expected)
 
 
 @pytest.mark.parametrize("steps", [[12], [1] * 12, [5, 1, 1, 3, 2]], ids=str)
-def test_reading_on_is_reading_at_once(steps):
+def test_cached_steps_equal_one_forward_pass(steps):
     model = encoder(depth=3)
     tokens = torch.randint(0, 30, (2, 12))
     caches = [KVCache() for _ in model.layers]
     with torch.no_grad():
-        parts = [model.extend(part, caches) for part in tokens.split(steps, dim=1)]
+        parts = [model.forward_cached(part, caches) for part in tokens.split(steps, dim=1)]
         torch.testing.assert_close(torch.cat(parts, dim=1), model(tokens, "causal"))
     with pytest.raises(ValueError, match="max_length of 40"):
-        model.extend(torch.zeros(2, 29, dtype=torch.long), caches)
+        model.forward_cached(torch.zeros(2, 29, dtype=torch.long), caches)

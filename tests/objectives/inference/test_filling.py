@@ -1,4 +1,4 @@
-"""Blanks against brute force: every sentence that could be meant is scored."""
+"""Fills against brute force: every possible sentence is scored."""
 
 import itertools
 import math
@@ -23,30 +23,30 @@ def test_the_distribution_at_each_blank(template):
     objective = build(MLM)
     nats = blank_distributions(ObjectiveLanguageModel(objective), template)
     objective.eval()
-    places = [place for place, token in enumerate(template) if token is None]
-    expected = torch.stack([log_softmax(objective, row_of(template), place + 1) for place in places])
+    blanks = [position for position, token in enumerate(template) if token is None]
+    expected = torch.stack([log_softmax(objective, row_of(template), blank + 1) for blank in blanks])
     torch.testing.assert_close(nats, expected, atol=1e-5, rtol=0)
 
 
-def test_unmasking_fills_first_what_it_is_most_sure_of():
+def test_unmasking_fills_the_most_confident_blank_first():
     objective = build(MLM).eval()
     template = [None, 7, None, None, 12]
     found = unmask(ObjectiveLanguageModel(objective), template)
     row, nats, filled = list(template), 0.0, {}
     for _ in range(3):
         best = max(
-            (log_softmax(objective, row_of(row), place + 1)[token].item(), place, token)
-            for place, there in enumerate(row)
-            if there is None
+            (log_softmax(objective, row_of(row), blank + 1)[token].item(), blank, token)
+            for blank, filled_with in enumerate(row)
+            if filled_with is None
             for token in REGULAR
         )
         nats, row[best[1]], filled[best[1]] = nats + best[0], best[2], best[2]
-    assert found.fills == tuple(filled[place] for place in sorted(filled))
+    assert found.fills == tuple(filled[blank] for blank in sorted(filled))
     assert found.nats == pytest.approx(nats, abs=1e-5)
 
 
 @pytest.mark.parametrize("template", [[5, None, 9, 11], [None, 7, None], [5, None]], ids=str)
-def test_best_fills_are_those_of_all_sentences(template):
+def test_best_fills_are_the_best_of_all_sentences(template):
     objective = build(CLM)
     found = best_fills(ObjectiveLanguageModel(objective), template, width=len(REGULAR) ** 2)
     blanks = template.count(None)
@@ -59,7 +59,7 @@ def test_best_fills_are_those_of_all_sentences(template):
     assert [one.nats for one in found] == sorted((one.nats for one in found), reverse=True)
 
 
-def test_a_narrow_beam_keeps_the_best_beginnings():
+def test_a_narrow_beam_keeps_the_best_prefixes():
     objective = build(CLM).eval()
     found = best_fills(ObjectiveLanguageModel(objective), [5, None, 9], width=3)
     left = log_softmax(objective, [VOCABULARY.cls, 5], 1)
@@ -67,8 +67,8 @@ def test_a_narrow_beam_keeps_the_best_beginnings():
     assert {one.fills for one in found} == {(token,) for token in best}
 
 
-def test_a_narrow_beam_judges_beginnings_as_wholes():
-    """With two blanks side by side and a beam of 4, the search by hand: the best 4 firsts, then the best 4 pairs."""
+def test_a_narrow_beam_ranks_whole_prefixes():
+    """Two adjacent blanks and a beam of 4, by hand: the best 4 first tokens, then the best 4 pairs."""
     objective = build(CLM).eval()
     found = best_fills(ObjectiveLanguageModel(objective), [5, None, None], width=4)
     left = log_softmax(objective, [VOCABULARY.cls, 5], 1)
@@ -81,7 +81,7 @@ def test_a_narrow_beam_judges_beginnings_as_wholes():
     assert {one.fills for one in found} == set(sorted(pairs, key=lambda pair: -pairs[pair])[:4])
 
 
-def test_what_cannot_be_filled_is_refused():
+def test_models_and_templates_that_do_not_fit_are_refused():
     causal, masked = ObjectiveLanguageModel(build(CLM)), ObjectiveLanguageModel(build(MLM))
     for fill in (lambda text: blank_distributions(masked, text), lambda text: best_fills(causal, text, 5)):
         with pytest.raises(ValueError, match="no blank"):
@@ -92,6 +92,6 @@ def test_what_cannot_be_filled_is_refused():
         blank_distributions(causal, [None])
     with pytest.raises(ValueError, match="both ways"):
         best_fills(masked, [None], 5)
-    causal.before = ()
-    with pytest.raises(ValueError, match="no blank can stand first"):
+    causal.bos = ()
+    with pytest.raises(ValueError, match="cannot begin with a blank"):
         best_fills(causal, [None, 5], 5)

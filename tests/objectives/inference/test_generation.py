@@ -1,4 +1,4 @@
-"""Writing: the cache, the draws, and what is never written."""
+"""Generation: the cache, the draws, and what is never generated."""
 
 import pytest
 import torch
@@ -12,10 +12,10 @@ from tests.support.objectives import VOCABULARY, build, log_softmax
 ALLOWED = torch.ones(4, dtype=torch.bool)
 
 
-def writers(objective):
+def procedures_of(objective):
     language_model = ObjectiveLanguageModel(objective)
-    ways = (left_to_right,) if language_model.causal else (unmasking, gibbs)
-    return [(way, language_model) for way in ways]
+    procedures = (left_to_right,) if language_model.causal else (unmasking, gibbs)
+    return [(generate, language_model) for generate in procedures]
 
 
 def test_the_cache_changes_nothing():
@@ -27,15 +27,15 @@ def test_the_cache_changes_nothing():
             torch.testing.assert_close(cached(part), plain(part), atol=1e-5, rtol=1e-5)
 
 
-def test_greedy_writing_by_brute_force():
+def test_greedy_generation_by_brute_force():
     objective = build(CLM).eval()
     objective.encoder.decoder_bias.data[VOCABULARY.sep] = -50
-    (written,) = left_to_right(ObjectiveLanguageModel(objective), [5, 9], range(1), 10, Sampling(temperature=0))
+    (text,) = left_to_right(ObjectiveLanguageModel(objective), [5, 9], range(1), 10, Sampling(temperature=0))
     row = [VOCABULARY.cls, 5, 9]
     for _ in range(10):
         nats = log_softmax(objective, row, len(row) - 1)
         row.append(max(set(range(VOCABULARY.size)) - set(VOCABULARY.specials), key=lambda token: nats[token].item()))
-    assert written == row[3:]
+    assert text == row[3:]
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
@@ -48,7 +48,7 @@ def test_tokens_are_drawn_as_often_as_their_probability_says(temperature):
     torch.testing.assert_close(nats, logits.double().log_softmax(-1)[chosen])
 
 
-def test_top_p_keeps_the_likeliest_that_reach_it():
+def test_top_p_keeps_the_most_probable_tokens_that_reach_it():
     logits = torch.tensor([0.1, 0.4, 0.3, 0.2]).log()
     draws = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
 
@@ -80,11 +80,11 @@ def test_the_largest_draw_takes_a_token_that_may_be_drawn():
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_special_tokens_are_never_written(objective, temperature):
+def test_special_tokens_are_never_generated(objective, temperature):
     for special in VOCABULARY.specials:
         objective.encoder.decoder_bias.data[special] = 50
-    for way, language_model in writers(objective):
-        texts = way(language_model, [5], range(4), 6, Sampling(temperature))
+    for generate, language_model in procedures_of(objective):
+        texts = generate(language_model, [5], range(4), 6, Sampling(temperature))
         assert not {token for text in texts for token in text} & set(VOCABULARY.specials)
 
 
@@ -98,40 +98,40 @@ def test_a_text_ends_with_its_end_token():
 
 
 def test_the_same_seed_gives_the_same_text(objective):
-    for way, language_model in writers(objective):
-        texts = way(language_model, [5], range(5), 6, Sampling(seed=3))
-        assert way(language_model, [5], range(5), 6, Sampling(seed=3)) == texts
-        assert way(language_model, [5], range(2), 6, Sampling(seed=3)) == texts[:2]
-        assert way(language_model, [5], range(5), 6, Sampling(seed=4)) != texts
+    for generate, language_model in procedures_of(objective):
+        texts = generate(language_model, [5], range(5), 6, Sampling(seed=3))
+        assert generate(language_model, [5], range(5), 6, Sampling(seed=3)) == texts
+        assert generate(language_model, [5], range(2), 6, Sampling(seed=3)) == texts[:2]
+        assert generate(language_model, [5], range(5), 6, Sampling(seed=4)) != texts
         assert len({tuple(text) for text in texts}) > 1
 
 
-def test_unmasking_without_chance_is_iterative_unmasking():
+def test_greedy_unmasking_is_iterative_unmasking():
     language_model = ObjectiveLanguageModel(build(MLM))
-    (written,) = unmasking(language_model, [5, 9], range(1), 5, Sampling(temperature=0))
-    assert tuple(written) == unmask(language_model, [5, 9, *[None] * 5]).fills
+    (text,) = unmasking(language_model, [5, 9], range(1), 5, Sampling(temperature=0))
+    assert tuple(text) == unmask(language_model, [5, 9, *[None] * 5]).fills
 
 
-@pytest.mark.parametrize("way", [unmasking, gibbs])
-def test_one_token_is_drawn_from_its_conditional(way):
+@pytest.mark.parametrize("generate", [unmasking, gibbs])
+def test_one_token_is_drawn_from_its_conditional(generate):
     language_model = ObjectiveLanguageModel(build(MLM))
-    texts = way(language_model, [5, 9], range(4000), 1, Sampling())
+    texts = generate(language_model, [5, 9], range(4000), 1, Sampling())
     shares = torch.bincount(torch.tensor(texts).flatten(), minlength=VOCABULARY.size) / 4000
     (nats,) = blank_distributions(language_model, [5, 9, None]).masked_fill(~language_model.regular_V, -torch.inf)
     assert (shares - nats.softmax(-1)).abs().max() < 0.03
 
 
-def test_gibbs_goes_through_the_places_in_a_random_order():
-    """With three places, each is the first to be drawn about equally often, and what is drawn is masked."""
+def test_gibbs_visits_the_positions_in_a_random_order():
+    """Each of three positions is drawn first about equally often, and every drawn position is masked."""
     language_model = ObjectiveLanguageModel(build(MLM))
     first = []
     honest = language_model.logits
 
-    def watched(rows, asked):
-        assert (rows[asked] == language_model.mask).all()
+    def watched(rows, targeted):
+        assert (rows[targeted] == language_model.mask).all()
         if (rows[:, 2:-1] == language_model.mask).all():
-            first.append(asked[:, 2:-1].int().argmax(1))
-        return honest(rows, asked)
+            first.append(targeted[:, 2:-1].int().argmax(1))
+        return honest(rows, targeted)
 
     language_model.logits = watched
     gibbs(language_model, [5], range(3000), 3, Sampling(), sweeps=2)
@@ -139,32 +139,32 @@ def test_gibbs_goes_through_the_places_in_a_random_order():
     assert len(first) == 1 and (shares - 1 / 3).abs().max() < 0.03
 
 
-def test_samples_do_not_depend_on_how_many_go_together(objective):
-    for way, language_model in writers(objective):
-        texts = way(language_model, [5], range(7), 6, Sampling())
-        assert [text for number in range(7) for text in way(language_model, [5], [number], 6, Sampling())] == texts
+def test_samples_do_not_depend_on_their_number(objective):
+    for generate, language_model in procedures_of(objective):
+        texts = generate(language_model, [5], range(7), 6, Sampling())
+        assert [text for number in range(7) for text in generate(language_model, [5], [number], 6, Sampling())] == texts
 
 
 def test_gibbs_draws_each_token_anew():
     language_model = ObjectiveLanguageModel(build(MLM))
     once, often = (gibbs(language_model, [5], range(20), 4, Sampling(), sweeps=sweeps) for sweeps in (1, 5))
-    assert all(any(text[place] != other[place] for text, other in zip(once, often, strict=True)) for place in range(4))
+    assert all(any(text[i] != other[i] for text, other in zip(once, often, strict=True)) for i in range(4))
 
 
-def test_what_cannot_be_written_is_refused():
+def test_models_and_prompts_that_do_not_fit_are_refused():
     causal, masked = ObjectiveLanguageModel(build(CLM)), ObjectiveLanguageModel(build(MLM))
-    for way, language_model in ((left_to_right, causal), (unmasking, masked), (gibbs, masked)):
+    for generate, language_model in ((left_to_right, causal), (unmasking, masked), (gibbs, masked)):
         with pytest.raises(ValueError, match="room for 62"):
-            way(language_model, [5] * 60, range(1), 3, Sampling())
+            generate(language_model, [5] * 60, range(1), 3, Sampling())
         with pytest.raises(ValueError, match="at least 1"):
-            way(language_model, [5], range(1), 0, Sampling())
-    with pytest.raises(ValueError, match="cannot write from left to right"):
+            generate(language_model, [5], range(1), 0, Sampling())
+    with pytest.raises(ValueError, match="cannot generate from left to right"):
         left_to_right(masked, [5], range(1), 3, Sampling())
     with pytest.raises(ValueError, match="cannot fill masks"):
         unmasking(causal, [5], range(1), 3, Sampling())
     with pytest.raises(ValueError, match="sweeps"):
         gibbs(masked, [5], range(1), 3, Sampling(), sweeps=0)
-    causal.before = ()
+    causal.bos = ()
     with pytest.raises(ValueError, match="give a prompt"):
         left_to_right(causal, [], range(1), 3, Sampling())
     for bad in ({"temperature": -1}, {"top_p": 0}, {"top_p": 1.5}):

@@ -1,11 +1,11 @@
-"""Our encoder as stock models and back, and stock models scored by our functions."""
+"""Our encoder exported to Hugging Face classes, and Hugging Face models scored by our functions."""
 
 import pytest
 import torch
 from minicons import scorer
 
-from objectives import CLM, MLM
-from objectives.inference.huggingface_export import to_encoder, to_huggingface
+from objectives import CLM, MLM, EncoderConfig
+from objectives.inference.huggingface_export import parameter_names, to_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
 from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
@@ -13,30 +13,33 @@ from tests.support.pretrained import CAUSAL, MASKED, TEXTS
 from tests.support.pretrained import build as build_pretrained
 
 
-def our_logits(encoder, tokens, reading):
-    with torch.no_grad():
-        return encoder.decode(encoder.head(encoder(tokens, reading)))
-
-
 @pytest.mark.parametrize("changes", [{}, {"intermediate": 40, "rope_theta": 500.0, "norm_eps": 1e-6, "depth": 1}])
 @pytest.mark.parametrize("cls", [CLM, MLM])
-def test_logits_are_equal_there_and_back(cls, changes):
-    sizes = {"width": 32, "depth": 3, "heads": 4, "max_length": 64, **changes}
-    objective = build(cls, encoder=type(build(cls).encoder.config)(**sizes)).eval()
-    for name, parameter in objective.encoder.named_parameters():  # norms and bias too must arrive
+def test_an_exported_model_has_the_same_logits_and_weights(cls, changes):
+    objective = build(cls, encoder=EncoderConfig(**{"width": 32, "depth": 3, "heads": 4, "max_length": 64} | changes))
+    encoder = objective.eval().encoder
+    for name, parameter in encoder.named_parameters():  # norms and the bias must be exported too
         torch.nn.init.normal_(parameter, mean=float(name.endswith("norm.weight")), std=0.2)
-    tokens = make_batch().tokens_BT
-    ours = our_logits(objective.encoder, tokens, objective.feature_attention)
     model = to_huggingface(objective)
+    tokens = make_batch().tokens_BT
     with torch.no_grad():
-        theirs = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).logits
-    torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=0)
-    assert ours.std() > 0.5
-    back = to_encoder(model)
-    assert back.config.inner == objective.encoder.config.inner
-    torch.testing.assert_close(our_logits(back, tokens, objective.feature_attention), ours, atol=1e-4, rtol=0)
-    for name, value in objective.encoder.state_dict().items():
-        assert torch.equal(back.state_dict()[name], value), name
+        expected = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
+        logits = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).logits
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=0)
+    assert expected.std() > 0.5
+    exported, weights = model.state_dict(), encoder.state_dict()
+    names = dict(parameter_names(encoder.config.depth, decoder=cls is CLM))
+    assert names.keys() == weights.keys()
+    for name, parts in names.items():
+        assert torch.equal(torch.cat([exported[part] for part in parts]), weights[name]), name
+    assert exported.keys() == {part for parts in names.values() for part in parts} | {"decoder.weight"}
+
+
+def test_an_objective_without_a_counterpart_is_refused():
+    objective = build(CLM)
+    objective.huggingface_class = None
+    with pytest.raises(ValueError, match="CLM has no counterpart in transformers"):
+        to_huggingface(objective)
 
 
 def test_an_exported_model_has_the_special_tokens():
@@ -47,30 +50,19 @@ def test_an_exported_model_has_the_special_tokens():
         assert ids == expected
 
 
-def test_models_of_another_geometry_are_refused():
-    with pytest.raises(ValueError, match="not bert"):
-        to_encoder(build_pretrained("bert")[0])
-    with pytest.raises(ValueError, match="sliding attention"):
-        to_encoder(build_pretrained("modernbert")[0])
-    model = to_huggingface(build(MLM))
-    model.config.hidden_activation = "relu"
-    with pytest.raises(ValueError, match="hidden_activation=relu"):
-        to_encoder(model)
-
-
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
-def test_only_asked_positions_reach_the_head(kind):
+def test_only_target_positions_reach_the_head(kind):
     model, tokenizer = build_pretrained(kind)
     language_model = HuggingFaceLanguageModel(model, tokenizer, kind in CAUSAL)
     tokens = torch.randint(5, len(tokenizer), (3, 20), generator=torch.Generator().manual_seed(0))
-    asked = torch.rand(3, 20, generator=torch.Generator().manual_seed(1)) < 0.3
+    targeted = torch.rand(3, 20, generator=torch.Generator().manual_seed(1)) < 0.3
     with torch.no_grad():
-        expected = model(input_ids=tokens).logits[asked]
-        torch.testing.assert_close(language_model.logits(tokens, asked), expected, atol=1e-4, rtol=0)
-        torch.testing.assert_close(model(input_ids=tokens).logits[asked], expected)  # and the hook is gone
+        expected = model(input_ids=tokens).logits[targeted]
+        torch.testing.assert_close(language_model.logits(tokens, targeted), expected, atol=1e-4, rtol=0)
+        torch.testing.assert_close(model(input_ids=tokens).logits[targeted], expected)  # and the hook is gone
 
 
-def test_a_head_that_reads_something_else_is_refused():
+def test_a_head_with_other_inputs_is_refused():
     model, tokenizer = build_pretrained("bert")
     model.forward = lambda input_ids: type("Output", (), {"logits": torch.zeros(*input_ids.shape, 7)})
     with pytest.raises(ValueError, match="not supported"):
@@ -80,18 +72,18 @@ def test_a_head_that_reads_something_else_is_refused():
 
 
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])
-def test_special_tokens_are_those_of_the_family(kind):
+def test_special_tokens_are_those_of_the_kind(kind):
     model, tokenizer = build_pretrained(kind)
     language_model = HuggingFaceLanguageModel(model, tokenizer, kind in CAUSAL)
-    before, after = {
+    bos, eos = {
         "bert": ("[CLS]", "[SEP]"),
         "modernbert": ("[CLS]", "[SEP]"),
         "roberta": ("<s>", "</s>"),
         "modernbert-decoder": ("<s>", "</s>"),
         "gpt2": ("<|endoftext|>", None),
     }[kind]
-    assert language_model.bos == (tokenizer.convert_tokens_to_ids(before),)
-    assert language_model.eos == (() if after is None else (tokenizer.convert_tokens_to_ids(after),))
+    assert language_model.bos == (tokenizer.convert_tokens_to_ids(bos),)
+    assert language_model.eos == (() if eos is None else (tokenizer.convert_tokens_to_ids(eos),))
     assert language_model.end_of_text == tokenizer.eos_token_id
     assert language_model.max_length == (62 if kind == "roberta" else 64)
     longest = torch.full((1, language_model.max_length), 7)
@@ -112,7 +104,7 @@ def test_tokenizers_of_another_size_than_the_model():
     assert HuggingFaceLanguageModel(model, tokenizer, True).max_length == 20
 
 
-def test_a_causal_model_without_a_beginning():
+def test_a_causal_model_without_a_beginning_of_sentence_token():
     model, tokenizer = build_pretrained("gpt2")
     tokenizer.bos_token = None
     language_model = HuggingFaceLanguageModel(model, tokenizer, True)
@@ -131,11 +123,11 @@ def test_scores_by_brute_force(kind):
         row, first = [*language_model.bos, *sentence, *language_model.eos], len(language_model.bos)
         assert len(values) == len(sentence)
         for place, (token, value) in enumerate(zip(sentence, values, strict=True), start=first):
-            shown = list(row)
+            inputs = list(row)
             if not language_model.causal:
-                shown[place] = tokenizer.mask_token_id
+                inputs[place] = tokenizer.mask_token_id
             with torch.no_grad():
-                logits = model(input_ids=torch.tensor([shown])).logits[0, place - language_model.causal]
+                logits = model(input_ids=torch.tensor([inputs])).logits[0, place - language_model.causal]
             assert value == pytest.approx(logits.log_softmax(-1)[token].item(), abs=1e-4)
 
 

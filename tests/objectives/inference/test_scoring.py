@@ -7,21 +7,28 @@ import torch
 
 from objectives import CLM, MLM
 from objectives.inference.language_model import ObjectiveLanguageModel
-from objectives.inference.scoring import chain_rule, perplexity, pseudo_log_likelihood, total
-from objectives.inference.windows import windows
-from tests.support.objectives import VOCABULARY, build, log_softmax, own_scores
+from objectives.inference.scoring import (
+    METHODS,
+    chain_rule,
+    perplexity,
+    pseudo_log_likelihood,
+    score_sentences,
+    total,
+    windows,
+)
+from tests.support.objectives import VOCABULARY, all_objectives, build, log_softmax, own_scores
 
 SENTENCES = [[5, 9, 9, 12], [20], [6, 7, 8, 21, 30, 1, 39]]
 WORDS = [[0, 0, 0, 1], [0], [0, 1, 1, 2, 3, 3, 3]]
 
 
 def next_token(objective, sentence, position):
-    """log p of the token at a position, or of the end behind the last, by a pass over what is before it."""
+    """log p of the token at a position, or of the end after the last, by a pass over the tokens before it."""
     token = [*sentence, VOCABULARY.sep][position]
     return log_softmax(objective, [VOCABULARY.cls, *sentence[:position]], position)[token].item()
 
 
-def hidden_token(objective, sentence, position, also=()):
+def masked_token(objective, sentence, position, also=()):
     """log p of the token at a position that is masked, as others are."""
     row = [VOCABULARY.cls, *sentence, VOCABULARY.sep]
     for place in (position, *also):
@@ -55,16 +62,16 @@ def test_chain_rule_is_a_joint_probability():
 
 def test_pseudo_log_likelihood_by_brute_force():
     objective = build(MLM).eval()
-    expected = [[hidden_token(objective, one, t) for t in range(len(one))] for one in SENTENCES]
+    expected = [[masked_token(objective, one, t) for t in range(len(one))] for one in SENTENCES]
     assert_close(own_scores(objective, SENTENCES), expected)
     assert_close(pseudo_log_likelihood(ObjectiveLanguageModel(objective), SENTENCES), expected)
 
 
-def test_word_l2r_hides_what_follows_of_the_word():
+def test_word_l2r_masks_later_tokens_of_the_word():
     objective = build(MLM).eval()
     expected = [
         [
-            hidden_token(objective, one, t, [u for u in range(t + 1, len(one)) if words[u] == words[t]])
+            masked_token(objective, one, t, [u for u in range(t + 1, len(one)) if words[u] == words[t]])
             for t in range(len(one))
         ]
         for one, words in zip(SENTENCES, WORDS, strict=True)
@@ -92,7 +99,9 @@ def test_equal_sentences_are_scored_once(cls, monkeypatch):
     language_model = ObjectiveLanguageModel(build(cls))
     seen = []
     honest = language_model.logits
-    monkeypatch.setattr(language_model, "logits", lambda rows, asked: seen.append(len(rows)) or honest(rows, asked))
+    monkeypatch.setattr(
+        language_model, "logits", lambda rows, targeted: seen.append(len(rows)) or honest(rows, targeted)
+    )
     score, told = (chain_rule if cls is CLM else pseudo_log_likelihood), []
     score(language_model, [[5, 6, 7], [5, 6, 7], [8, 9, 10], [5, 6, 7]], progress=told.append)
     assert sum(seen) == (2 if cls is CLM else 6)
@@ -107,6 +116,23 @@ def test_nothing_to_score(cls):
     assert total([]) == 0 and perplexity(0.0, 0) is None
 
 
+def test_a_method_by_name():
+    objective = build(MLM)
+    model = ObjectiveLanguageModel(objective)
+    assert score_sentences(model, SENTENCES, "pll") == pseudo_log_likelihood(model, SENTENCES)
+    by_words = pseudo_log_likelihood(model, SENTENCES, WORDS)
+    assert score_sentences(model, SENTENCES, "pll_word_l2r", WORDS) == by_words
+    assert score_sentences(model, SENTENCES, "pll", WORDS) != by_words
+    with pytest.raises(ValueError, match="one of chain_rule, pll, pll_word_l2r"):
+        score_sentences(model, SENTENCES, "best")
+    with pytest.raises(ValueError, match="needs the number of the word"):
+        score_sentences(model, SENTENCES, "pll_word_l2r")
+
+
+def test_every_method_that_an_objective_names_exists():
+    assert {method for cls in all_objectives() for method in cls.sentence_scores} <= set(METHODS)
+
+
 def test_sums_and_perplexities():
     assert total([-1.0, None, -2.0]) == -3
     assert perplexity(-3.0, 2) == pytest.approx(math.exp(1.5))
@@ -114,7 +140,7 @@ def test_sums_and_perplexities():
     assert math.isnan(perplexity(math.nan, 2))
 
 
-def test_a_model_without_a_beginning_leaves_the_first_token_unscored():
+def test_without_a_beginning_of_sentence_token_the_first_token_is_unscored():
     objective = build(CLM).eval()
     language_model = ObjectiveLanguageModel(objective)
     language_model.bos = ()
@@ -126,7 +152,7 @@ def test_a_model_without_a_beginning_leaves_the_first_token_unscored():
     assert chain_rule(language_model, [[7]]) == [[None]]
 
 
-def test_a_score_of_the_wrong_kind_is_refused():
+def test_methods_that_do_not_fit_the_model_are_refused():
     causal, masked = ObjectiveLanguageModel(build(CLM)), ObjectiveLanguageModel(build(MLM))
     with pytest.raises(ValueError, match="defines no joint probability"):
         chain_rule(masked, SENTENCES)
@@ -135,7 +161,7 @@ def test_a_score_of_the_wrong_kind_is_refused():
     masked.mask = None
     with pytest.raises(ValueError, match="no mask token"):
         pseudo_log_likelihood(masked, SENTENCES)
-    causal.end = None
+    causal.end_of_text = None
     with pytest.raises(ValueError, match="no token for the end"):
         chain_rule(causal, SENTENCES, end=True)
 
@@ -149,24 +175,24 @@ def test_the_mode_comes_back_even_after_an_error(cls):
 
 
 @pytest.mark.parametrize("context", ["past", "both"])
-def test_windows_show_each_token_as_much_as_they_can(context):
-    for room in (1, 2, 3, 4, 7, 10):
+def test_each_token_is_scored_in_the_window_with_most_context(context):
+    for max_tokens in (1, 2, 3, 4, 7, 10):
         for length in range(40):
-            cut = windows(length, room, context)
+            cut = windows(length, max_tokens, context)
             scored = [t for w in cut for t in range(w.first, w.last)]
             assert scored == list(range(length))
             for window in cut:
                 assert 0 <= window.start <= window.first < window.last <= window.end <= length
-                assert window.end - window.start == min(room, length)
+                assert window.end - window.start == min(max_tokens, length)
                 for token in range(window.first, window.last):
                     holding = [w for w in cut if w.start <= token < w.end]
 
                     def shown(w, token=token, length=length):
-                        before, behind = token - w.start, w.end - 1 - token
+                        left, right = token - w.start, w.end - 1 - token
                         if context == "past":
-                            return before
-                        # Beyond an edge of the text there is nothing to be seen.
-                        return min(before if w.start else length, behind if w.end < length else length)
+                            return left
+                        # Beyond an edge of the text there is no context to miss.
+                        return min(left if w.start else length, right if w.end < length else length)
 
                     assert shown(window) >= max(map(shown, holding)) - (context == "both")  # halves are rounded
 
@@ -188,7 +214,7 @@ def test_too_long_is_refused_or_scored_in_windows(cls):
     assert len(windowed) == 150
 
 
-def test_the_end_fits_behind_the_longest_sentence():
+def test_the_end_of_the_longest_sentence_is_scored():
     (scores,) = chain_rule(ObjectiveLanguageModel(build(CLM)), [[5] * 62], end=True)
     assert len(scores) == 63
 

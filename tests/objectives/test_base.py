@@ -1,4 +1,4 @@
-"""The loss: against a brute-force softmax, and the same gradient however a step is cut into batches and ranks."""
+"""Training step and predictions: against a brute-force softmax, and equal gradients however a step is divided."""
 
 import math
 import os
@@ -8,8 +8,7 @@ import pytest
 import torch
 import torch.multiprocessing
 
-from objectives import CLM, IGNORE, MLM, Batch, Corruption, Key
-from objectives.training.loss import summed_nll
+from objectives import CLM, IGNORE, MLM, Batch, Corruption, Key, evaluation_key
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
 
 
@@ -23,7 +22,7 @@ def part(batch, rows):
 
 
 def brute_force_nats(objective, batch):
-    """Sum and number of -log softmax at the asked positions, one position at a time in float64."""
+    """Sum and number of -log softmax at the target positions, one at a time in float64."""
     total, count = 0.0, 0
     for view in objective.views(batch.tokens_BT, Key(objective.seed, batch.epoch_B, batch.index_B)):
         hidden = objective.encode(view, batch.tokens_BT)
@@ -50,20 +49,6 @@ def test_loss_is_the_brute_force_softmax(cls):
     assert totals["targets"] == count
 
 
-def test_fused_loss_equals_the_plain_one():
-    torch.manual_seed(0)
-    features = torch.randn(1500, 8, requires_grad=True)
-    weight, bias = torch.randn(50, 8, requires_grad=True), torch.randn(50, requires_grad=True)
-    targets = torch.randint(0, 50, (1500,))
-    fused = summed_nll(features, weight, bias, targets)
-    gradients = torch.autograd.grad(fused, (features, weight, bias))
-    logits = features.double() @ weight.double().T + bias.double()
-    plain = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
-    assert fused.item() == pytest.approx(plain.item(), rel=1e-6)
-    for one, other in zip(gradients, torch.autograd.grad(plain, (features, weight, bias)), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
-
-
 def gradient(objective, loss):
     objective.zero_grad()
     loss.backward()
@@ -80,7 +65,7 @@ def test_accumulated_gradient_is_that_of_one_batch(cls, reduction):
     # Lightning divides the loss of each micro-batch by their number.
     accumulated = sum(gradient(objective, step(objective, part(batch, rows), accumulate=4) / 4) for rows in parts)
     torch.testing.assert_close(accumulated, whole, rtol=1e-5, atol=1e-6 * whole.abs().max().item())
-    # The mean of micro-batch means, which it replaces, is off by far more for sparse targets.
+    # The mean of micro-batch means, which it replaces, is biased for sparse targets.
     if cls is MLM and reduction == "mean":
         biased = sum(_mean_gradient(objective, part(batch, rows)) for rows in parts) / 4
         unbiased = _mean_gradient(objective, batch)
@@ -105,7 +90,7 @@ def _rank_gradient(rank, cls, reduction, port, results):
         grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
         torch.save(torch.cat(grads), results)
     torch.distributed.barrier()
-    # Without destructors: gloo's joins a thread that may be waiting for this one's lock.
+    # Skip destructors: gloo's joins a thread that may be waiting for the lock of this one.
     os._exit(0)
 
 
@@ -139,16 +124,6 @@ def test_a_batch_without_targets_gives_zero_and_no_nan():
     assert objective.ledger.compute()["targets"] == 0
 
 
-def test_clm_does_not_ask_for_the_next_document():
-    batch = make_batch(blocks=1)
-    (view,) = build(CLM).views(batch.tokens_BT, Key(0, batch.epoch_B, batch.index_B))
-    cut = batch.tokens_BT.shape[1] // 3
-    assert view.targets_BT[0, cut - 1] == VOCABULARY.sep
-    assert view.targets_BT[0, cut] == IGNORE
-    assert view.targets_BT[0, -1] == IGNORE
-    assert (view.targets_BT != IGNORE).sum() == batch.tokens_BT.shape[1] - 2
-
-
 def test_ledger_counts_by_hand():
     batch = make_batch(blocks=16)
     objective = build(MLM, corruption=Corruption(rate=0.5, mask=0.4, random=0.3, keep=0.3))
@@ -162,3 +137,29 @@ def test_ledger_counts_by_hand():
     assert totals["corrupted"] == changed
     assert totals["kept"] == selected.sum().item() - changed > 0
     assert totals["density"] == selected.sum().item() / (16 * 32)
+
+
+def test_predictions_by_hand():
+    objective = build(CLM)
+    batch = make_batch(blocks=2)
+    (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
+    with torch.no_grad():
+        predictions = objective.predict(view, batch.tokens_BT)
+        logits = objective.encoder.decode(objective.encoder.head(objective.encode(view, batch.tokens_BT)))
+    targeted = view.targets_BT != IGNORE
+    assert torch.equal(predictions.targeted_BT, targeted)
+    expected = torch.nn.functional.cross_entropy(logits[targeted], view.targets_BT[targeted], reduction="none")
+    torch.testing.assert_close(predictions.nats_N, expected.double(), rtol=1e-5, atol=1e-5)
+    assert torch.equal(predictions.correct_N, logits[targeted].argmax(-1) == view.targets_BT[targeted])
+    assert predictions.special_N.sum() == 4  # in each block an unknown token, and the end of the first document
+
+
+def test_predictions_are_finite_where_softmax_underflows():
+    objective = build(CLM)
+    with torch.no_grad():
+        objective.encoder.decoder_bias[5] = 500.0
+    batch = make_batch(blocks=1)
+    (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
+    with torch.no_grad():
+        nats = objective.predict(view, batch.tokens_BT).nats_N
+    assert nats.isfinite().all() and nats.max() > 300
