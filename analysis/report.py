@@ -14,9 +14,9 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from analysis.figures.style import save, style
-from analysis.records.load import load
+from analysis.figures.style import figure_style, save_drawing
 from analysis.records.quantities import AXES
+from analysis.records.read_results import read_results
 from analysis.sections.compose import compose
 from analysis.sections.document import Document
 from analysis.statistics.thresholds import parse_threshold
@@ -43,16 +43,16 @@ def write_report(
     grid_dir = Path(grid_dir)
     out = Path(out) if out is not None else grid_dir / "report"
     if axis not in AXES:
-        raise ValueError(f"axis {axis!r} is none of {', '.join(AXES)}")
-    grid = load(grid_dir)
+        raise ValueError(f"axis {axis!r} is not one of {', '.join(AXES)}")
+    results = read_results(grid_dir)
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; give a directory to write the report into")
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
     try:
-        with style():
-            _write(compose(grid, thresholds, axis, log), temporary)
-        _swap(temporary, out)
+        with figure_style():
+            _write(compose(results, thresholds, axis, log), temporary)
+        _replace_parts(temporary, out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return out / "report.html"
@@ -66,14 +66,14 @@ def _write(document: Document, directory: Path) -> None:
         table.write(tables)
     images = {}
     for drawing in document.drawings:
-        png = save(drawing, figures)[0]
+        png = save_drawing(drawing, figures)[0]
         images[drawing.name] = "data:image/png;base64," + base64.b64encode(png.read_bytes()).decode()
     for name in ("report.md", "report.html"):
-        page = _environment().get_template(f"{name}.j2").render(document=document, images=images)
+        page = _templates().get_template(f"{name}.j2").render(document=document, images=images)
         (directory / name).write_text(page, encoding="utf-8")
 
 
-def _swap(temporary: Path, out: Path) -> None:
+def _replace_parts(temporary: Path, out: Path) -> None:
     """Replace each part of the report by the new one; whatever else lies in `out` stays."""
     out.mkdir(exist_ok=True)
     for part in PARTS:
@@ -83,7 +83,7 @@ def _swap(temporary: Path, out: Path) -> None:
         os.replace(temporary / part, old)
 
 
-def _environment() -> Environment:
+def _templates() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=lambda name: name is not None and name.endswith(".html.j2"),
@@ -97,7 +97,7 @@ def _environment() -> Environment:
 
 
 def markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line: no tags, no links, no table cells of its own."""
+    """Text that Markdown shows as it is, on one line: nothing in it becomes a tag, a link or a table cell."""
     text = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`*_|]|\](?=\())", r"\\\1", text)
 
@@ -124,8 +124,8 @@ def main(args: Sequence[str]) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     try:
-        asked = [parse_threshold(text) for text in options.threshold]
-        page = write_report(options.directory, options.out, asked, options.x, options.scale == "log")
+        thresholds = [parse_threshold(text) for text in options.threshold]
+        page = write_report(options.directory, options.out, thresholds, options.x, options.scale == "log")
     except (ValueError, OSError) as error:
         print(f"clm-vs-mlm report: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

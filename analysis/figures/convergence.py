@@ -9,51 +9,53 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from analysis.figures.dots import dots, name_rows, seed_handle
-from analysis.figures.lines import budget_axis
-from analysis.figures.style import GREY, Drawing, Look, legend, looks, panels, plain
-from analysis.records.cells import Arm
-from analysis.records.load import Grid
+from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
+from analysis.figures.seeds import budget_axis, draw_dots, name_rows, seed_handle
+from analysis.figures.style import GREY, Drawing, panels, plain
 from analysis.records.quantities import AXES, label, title
+from analysis.records.results import Results
+from analysis.records.run_records import Arm
 from analysis.statistics.compare import Comparison
-from analysis.statistics.convergence import counted, mean_budget, ratio
+from analysis.statistics.convergence import counted_crossings, mean_budget, paired_budget_ratios
 from analysis.statistics.intervals import Interval
-from analysis.statistics.thresholds import Threshold
-
-Goals = dict[str, list[Threshold]]
+from analysis.statistics.thresholds import Threshold, ThresholdsByQuantity
 
 
-def budgets(grid: Grid, goals: Goals, axis: str) -> Drawing | None:
+def budgets_figure(group: Results, thresholds: ThresholdsByQuantity, axis: str) -> Drawing | None:
     """Budget to each threshold by arm, one panel a quantity; censored seeds are arrows."""
-    shown = {quantity: found for quantity, found in goals.items() if found}
+    shown = {quantity: found for quantity, found in thresholds.items() if found}
     if not shown:
         return None
-    styles = looks(grid)
-    height = 0.9 + max(map(len, shown.values())) * (0.35 + 0.17 * len(grid.arms))
-    figure, axes = panels(1, len(shown), width=max(3.9, 7.4 / len(shown)), height=height)
+    height = 0.9 + max(map(len, shown.values())) * (0.35 + 0.17 * len(group.arms))
+    figure, axes = panels(len(shown), len(shown), width=max(3.9, 7.4 / len(shown)), height=height)
     for ax, (quantity, found) in zip(axes, shown.items(), strict=True):
-        seeds: list[float] = []
-        for row, goal in enumerate(found):
-            for arm, shift in zip(grid.arms, _shifts(len(grid.arms)), strict=True):
-                seeds += _crossings(ax, arm, goal, axis, row + shift, styles[arm.name])
-            ax.axhline(row + 0.5, color="#E3E3E3", lw=0.8)
-        name_rows(ax, [f"{goal.value:.3f}" for goal in found])
+        _budgets_panel(ax, group, found, axis)
         ax.set_title(plain(title(quantity)))
-        ax.set_ylabel("threshold")
-        if seeds:
-            ax.set_xlim(min(seeds) / 1.4, max(seeds) * 1.4)
-        budget_axis(ax, axis, log=bool(seeds))
     arrow, early = (
         Line2D([], [], ls="", marker=marker, ms=6, color=GREY, label=text)
         for marker, text in ((">", "not reached by here"), ("<", "reached by the first snapshot"))
     )
-    legend(figure, grid.arms, styles, [seed_handle(), arrow, early])
+    draw_legend(figure, group.arms, group, [seed_handle(), arrow, early])
     caption = (
-        f"Budget ({AXES[axis].label}) needed to reach each threshold, on a log scale. Open dots are seeds,"
-        " markers their geometric mean, bars its 95 % t-interval (only where every seed reached it; cut "
-        "at the frame). Arrows are seeds of which only a bound is known."
+        f"Budget ({AXES[axis].label}) needed to reach each threshold, on a log scale. Open dots are seeds, markers "
+        "their geometric mean, bars its 95 % t-interval (only where every seed reached it; cut at the frame). Arrows "
+        "are seeds of which only a bound is known."
     )
     return Drawing("budget-to-threshold", caption, figure)
+
+
+def _budgets_panel(ax: Axes, group: Results, thresholds: Sequence[Threshold], axis: str) -> None:
+    styles = arm_styles(group)
+    drawn: list[float] = []
+    for row, threshold in enumerate(thresholds):
+        for arm, shift in zip(group.arms, _shifts(len(group.arms)), strict=True):
+            drawn += _draw_crossings(ax, arm, threshold, axis, row + shift, styles[arm.name])
+        ax.axhline(row + 0.5, color="#E3E3E3", lw=0.8)
+    name_rows(ax, [f"{threshold.value:.3f}" for threshold in thresholds])
+    ax.set_ylabel("threshold")
+    if drawn:
+        ax.set_xlim(min(drawn) / 1.4, max(drawn) * 1.4)
+    budget_axis(ax, axis, log=bool(drawn))
 
 
 def _shifts(count: int) -> list[float]:
@@ -62,68 +64,77 @@ def _shifts(count: int) -> list[float]:
     return [0.0] if count == 1 else np.linspace(-reach, reach, count).tolist()
 
 
-def _crossings(ax: Axes, arm: Arm, goal: Threshold, axis: str, y: float, look: Look) -> list[float]:
+def _draw_crossings(ax: Axes, arm: Arm, threshold: Threshold, axis: str, y: float, style: ArmStyle) -> list[float]:
     """Draw one arm at one threshold; returns the positive budgets drawn."""
-    found = counted(arm, goal, axis)
+    found = counted_crossings(arm, threshold, axis)
     mean = mean_budget(found)
     reached = [c.budget for c in found.values() if c.kind == "reached"]
-    dots(ax, reached, mean if isinstance(mean, Interval) else None, y, look)
+    draw_dots(ax, reached, mean if isinstance(mean, Interval) else None, y, style)
     bounds = [c for c in found.values() if c.kind != "reached" and c.budget > 0]
     for bound in bounds:
         marker = "<" if bound.kind == "early" else ">"
-        ax.plot([bound.budget], [y], ls="", marker=marker, ms=6, color=look.color)
+        ax.plot([bound.budget], [y], ls="", marker=marker, ms=6, color=style.color)
     return [*reached, *(bound.budget for bound in bounds)]
 
 
-def ratios(pairs: Sequence[Comparison], goals: Goals, grid: Grid) -> Drawing | None:
-    """Budget ratios by yardstick and threshold, one panel a budget; 1 is the line."""
-    listed = [goal for found in goals.values() for goal in found]
+def budget_ratios_figure(
+    group: Results, pairs: Sequence[Comparison], thresholds: ThresholdsByQuantity
+) -> Drawing | None:
+    """Budget ratios by quantity and threshold, one panel a budget; 1 is the line."""
+    rows = [threshold for found in thresholds.values() for threshold in found]
     paired = [pair for pair in pairs if pair.refusal is None]
-    if not listed or not paired:
+    if not rows or not paired:
         return None
-    styles = looks(grid)
-    height = 0.9 + len(listed) * (0.22 + 0.15 * len(paired))
-    figure, axes = panels(1, len(AXES), width=3.1, height=height)
-    for i, (ax, axis) in enumerate(zip(axes, AXES, strict=True)):
-        seeds: list[float] = []
-        for row, goal in enumerate(listed):
-            drawn: list[float] = []
-            for pair, shift in zip(paired, _shifts(len(paired)), strict=True):
-                drawn += _ratio(ax, pair, goal, axis, row + shift, styles[pair.arm.name])
-            if not drawn:
-                place = ax.get_yaxis_transform()
-                ax.text(0.98, row, "both censored", transform=place, ha="right", va="center", color=GREY)
-            seeds += drawn
-        ax.axvline(1, color=GREY, lw=1)
-        name_rows(ax, [f"{label(g.quantity)} = {g.value:.3f}" if i == 0 else "" for g in listed])
-        _ratio_axis(ax, seeds)
-        ax.set_title(AXES[axis].label)
-        ax.set_xlabel("ratio of budgets")
+    height = 0.9 + len(rows) * (0.22 + 0.15 * len(paired))
+    figure, axes = panels(len(AXES), len(AXES), width=3.1, height=height)
+    for ax, axis in zip(axes, AXES, strict=True):
+        _ratios_panel(ax, group, paired, rows, axis)
+    name_rows(axes[0], [f"{label(row.quantity)} = {row.value:.3f}" for row in rows])
     bound = Line2D([], [], ls="", marker=">", ms=6, color=GREY, label="bound only, one side is censored")
-    legend(figure, [pair.arm for pair in paired], styles, [seed_handle(), bound])
-    against = ", ".join(dict.fromkeys(pair.reference.name for pair in paired))
+    draw_legend(figure, [pair.arm for pair in paired], group, [seed_handle(), bound])
+    references = "; ".join(dict.fromkeys(pair.reference.name for pair in paired))
     caption = (
-        f"Budget of each arm over that of its reference ({against}) to the same threshold, paired by seed."
-        " Open dots are seeds, markers their geometric mean, bars the 95 % t-interval of its log (cut at "
-        "the frame). Right of the line the arm needs more than its reference."
+        f"Budget of each arm over that of its reference ({references}) to the same threshold, paired by seed. Open "
+        "dots are seeds, markers their geometric mean, bars the 95 % t-interval of its log (cut at the frame). Right "
+        "of the line the arm needs more than its reference."
     )
     return Drawing("budget-ratios", caption, figure)
 
 
-def _ratio(ax: Axes, pair: Comparison, goal: Threshold, axis: str, y: float, look: Look) -> list[float]:
+def _ratios_panel(
+    ax: Axes, group: Results, pairs: Sequence[Comparison], thresholds: Sequence[Threshold], axis: str
+) -> None:
+    styles = arm_styles(group)
+    drawn: list[float] = []
+    for row, threshold in enumerate(thresholds):
+        here: list[float] = []
+        for pair, shift in zip(pairs, _shifts(len(pairs)), strict=True):
+            here += _draw_ratios(ax, pair, threshold, axis, row + shift, styles[pair.arm.name])
+        if not here:
+            place = ax.get_yaxis_transform()
+            ax.text(0.98, row, "both censored", transform=place, ha="right", va="center", color=GREY)
+        drawn += here
+    ax.axvline(1, color=GREY, lw=1)
+    name_rows(ax, [""] * len(thresholds))
+    _ratio_axis(ax, drawn)
+    ax.set_title(AXES[axis].label)
+    ax.set_xlabel("ratio of budgets")
+
+
+def _draw_ratios(ax: Axes, pair: Comparison, threshold: Threshold, axis: str, y: float, style: ArmStyle) -> list[float]:
     """Draw one pair at one threshold; returns the ratios and bounds drawn."""
-    found = ratio(counted(pair.arm, goal, axis), counted(pair.reference, goal, axis), pair.seeds)
+    found = paired_budget_ratios(pair, threshold, axis)
     interval = found.interval
     exact = list(found.exact.values())
-    dots(ax, exact, interval if isinstance(interval, Interval) else None, y, look)
+    draw_dots(ax, exact, interval if isinstance(interval, Interval) else None, y, style)
     for bounds, marker in ((found.at_least, ">"), (found.at_most, "<")):
-        ax.plot(list(bounds.values()), [y] * len(bounds), ls="", marker=marker, ms=6, color=look.color)
+        ax.plot(list(bounds.values()), [y] * len(bounds), ls="", marker=marker, ms=6, color=style.color)
     return [*exact, *found.at_least.values(), *found.at_most.values()]
 
 
-def _ratio_axis(ax: Axes, seeds: Sequence[float]) -> None:
+def _ratio_axis(ax: Axes, drawn: Sequence[float]) -> None:
     """A log axis that holds every seed and 1/2 to 2, with few, plain labels."""
-    low, high = min(seeds, default=1) / 1.3, max(seeds, default=1) * 1.3
+    low, high = min(drawn, default=1) / 1.3, max(drawn, default=1) * 1.3
     low, high = min(low, 0.45), max(high, 2.2)
     ax.set_xscale("log", base=2)
     ax.set_xlim(low, high)

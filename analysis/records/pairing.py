@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from analysis.records.cells import Arm, Cell
+from analysis.records.run_records import Arm, RunRecords
 
 HASHES = {
     "encoder": "initial encoder weights",
@@ -14,7 +12,7 @@ HASHES = {
     "data": "packed data",
     "world_size": "world size",
 }
-STREAM = "stream/hash"
+STREAM = "stream of text"
 
 
 class Unpaired(ValueError):
@@ -34,45 +32,44 @@ class Mismatch:
         return f"{self.what} of {self.left} and {self.right}: {self.detail}"
 
 
-def mismatches(left: Cell, right: Cell) -> list[Mismatch]:
+def mismatches(left: RunRecords, right: RunRecords) -> list[Mismatch]:
     """Everything that keeps two runs of one seed from being paired; empty when they are.
 
-    The stream hash has to agree at every step at which both recorded it, and there has to be one such step.
+    The hash of the stream has to agree at every step at which both recorded it, and there has to be such a step.
     """
-    found = []
+    details = {what: _hash_mismatch(key, left, right) for key, what in HASHES.items()}
+    details[STREAM] = _stream_mismatch(left, right)
+    return [Mismatch(what, left.name, right.name, detail) for what, detail in details.items() if detail]
 
-    def report(what: str, detail: str) -> None:
-        found.append(Mismatch(what, left.name, right.name, detail))
 
-    for key, what in HASHES.items():
-        a, b = ((cell.pairing or {}).get(key) for cell in (left, right))
-        if a is None or b is None:
-            absent = ", ".join(cell.name for cell, value in ((left, a), (right, b)) if value is None)
-            report(what, f"not recorded by {absent}")
-        elif a != b:
-            report(what, f"differs, {_short(a)} against {_short(b)}")
-    streams = [cell.series.get(STREAM) for cell in (left, right)]
-    if streams[0] is None or streams[1] is None:
-        absent = ", ".join(c.name for c, s in zip((left, right), streams, strict=True) if s is None)
-        report("stream of text", f"not recorded by {absent}")
-        return found
-    common, at_left, at_right = np.intersect1d(streams[0].steps, streams[1].steps, return_indices=True)
-    if not common.size:
-        report("stream of text", "no step at which both recorded its hash")
-        return found
-    hashes = streams[0].values[at_left], streams[1].values[at_right]
-    differing = np.flatnonzero(hashes[0] != hashes[1])
-    if differing.size:
-        at = differing[0]
-        shown = " against ".join(f"{int(h[at]):012x}" for h in hashes)
-        report("stream of text", f"differs from step {common[at]} on, {shown}")
-    return found
+def _hash_mismatch(key: str, left: RunRecords, right: RunRecords) -> str:
+    a, b = ((run.pairing or {}).get(key) for run in (left, right))
+    if a is None or b is None:
+        return _not_recorded_by((left, a is not None), (right, b is not None))
+    return "" if a == b else f"differs, {str(a)[:12]} against {str(b)[:12]}"
+
+
+def _stream_mismatch(left: RunRecords, right: RunRecords) -> str:
+    if not left.stream or not right.stream:
+        return _not_recorded_by((left, bool(left.stream)), (right, bool(right.stream)))
+    common = sorted(left.stream.keys() & right.stream.keys())
+    if not common:
+        return "no step at which both recorded its hash"
+    differing = [step for step in common if left.stream[step] != right.stream[step]]
+    if not differing:
+        return ""
+    step = differing[0]
+    return f"differs from step {step} on, {left.stream[step]} against {right.stream[step]}"
+
+
+def _not_recorded_by(*runs: tuple[RunRecords, bool]) -> str:
+    return f"not recorded by {', '.join(run.name for run, recorded in runs if not recorded)}"
 
 
 def common_seeds(arm: Arm, reference: Arm) -> list[int]:
     """The seeds of which both arms have recorded something, and which can therefore be checked."""
-    have = [{cell.seed for cell in one.cells if cell.series} for one in (arm, reference)]
-    return sorted(have[0] & have[1])
+    recorded = [{run.seed for run in one.runs if run.series} for one in (arm, reference)]
+    return sorted(recorded[0] & recorded[1])
 
 
 def require_paired(arm: Arm, reference: Arm) -> list[int]:
@@ -80,13 +77,9 @@ def require_paired(arm: Arm, reference: Arm) -> list[int]:
     seeds = common_seeds(arm, reference)
     found: list[Mismatch] = []
     for seed in seeds:
-        left, right = arm.cell(seed), reference.cell(seed)
+        left, right = arm.run(seed), reference.run(seed)
         assert left is not None and right is not None
         found += mismatches(left, right)
     if found:
-        raise Unpaired(f"{arm.name} and {reference.name} are not paired. " + "; ".join(map(str, found)))
+        raise Unpaired(f"{arm.name} and {reference.name} are not paired: " + "; ".join(map(str, found)))
     return seeds
-
-
-def _short(value: object) -> str:
-    return str(value)[:12]

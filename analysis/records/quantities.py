@@ -1,4 +1,4 @@
-"""What the recorded quantities are called, which way is better, and where they may be compared."""
+"""The recorded quantities and axes: what they are called in words, which way is better, what may be compared."""
 
 from __future__ import annotations
 
@@ -6,126 +6,130 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-CHANCE = 0.5
-EXCESS, EXCESS_ERROR, FLOOR = "validation/excess_loss", "validation/excess_loss_standard_error", "validation/bayes_loss"
-LOSS = "validation/loss"
+TRAIN_LOSS, VALIDATION_LOSS = "train/loss", "validation/loss"
+BAYES_LOSS, EXCESS_LOSS = "validation/bayes_loss", "validation/excess_loss"
+WORD_SWAP = "word_swap/accuracy"
+WORD_SWAP_CHANCE = 0.5
 IMBALANCED = 0.8
-"""From this share of the majority class on, accuracy says little and macro F1 is the main yardstick of a
-probe.
-"""
+"""From this share of the majority class on, accuracy says little and macro F1 is a probe's main metric."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A cumulative budget a curve can be drawn against."""
+    """A cumulative budget that a curve can be drawn against; label is its name with the unit."""
 
     name: str
     label: str
-    unit: str
-    """What stands behind a number of this axis in a sentence."""
 
 
 AXES = {
     axis.name: axis
     for axis in (
-        Axis("tokens", "tokens read", "tokens"),
-        Axis("targets", "supervised tokens", "supervised tokens"),
-        Axis("flops", "training FLOPs", "FLOPs"),
-        Axis("seconds", "training time (s)", "s"),
+        Axis("tokens", "tokens read"),
+        Axis("targets", "supervised tokens"),
+        Axis("flops", "training FLOPs"),
+        Axis("seconds", "training time (s)"),
     )
 }
 
-_YARDSTICK = re.compile(rf"probe/[^/]+/(accuracy|f1)|word_swap/accuracy|{EXCESS}")
-_OWN = re.compile(r"(train|held_out)/(nats|accuracy|bits_per_character|perplexity)")
-_AT_RATE = re.compile(r"validation/(nats|accuracy|excess_nats)@([0-9.]+)")
+_PROBE = re.compile(r"probe/([^/]+)/(accuracy|macro_f1|majority_accuracy)")
+_OWN_QUESTION = re.compile(r"(train|validation)/(loss|accuracy|bits_per_character)")
+_CLOZE = re.compile(r"cloze/([0-9.]+)/(loss|excess_loss)")
+_LOWER_IS_BETTER = ("loss", "bayes_loss", "excess_loss", "bits_per_character")
+_IN_WORDS = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "majority_accuracy": "majority-class accuracy",
+    "loss": "loss",
+    "excess_loss": "excess loss",
+    "bits_per_character": "bits per character",
+}
 
 
-def is_yardstick(quantity: str) -> bool:
-    """True for what every objective can be measured with: probes, real-versus-scrambled, and excess over the floor."""
-    return _YARDSTICK.fullmatch(quantity) is not None
+def is_shared_metric(quantity: str) -> bool:
+    """True for what is measured in the same way for every objective: excess loss, linear probes, word swap."""
+    return quantity in (EXCESS_LOSS, WORD_SWAP) or is_probe_score(quantity)
+
+
+def shared_metrics(quantities: Iterable[str]) -> list[str]:
+    """The shared metrics among some quantities: excess loss, probes by name, word swap."""
+    return sorted(filter(is_shared_metric, set(quantities)), key=lambda q: (q != EXCESS_LOSS, q))
+
+
+def is_probe_score(quantity: str) -> bool:
+    """True for the accuracy and the macro F1 of a linear probe."""
+    match = _PROBE.fullmatch(quantity)
+    return match is not None and match[2] != "majority_accuracy"
+
+
+def probe_task(quantity: str) -> str:
+    """The task of a quantity `probe/<task>/...`."""
+    return quantity.split("/")[1]
+
+
+def probe_quantity(task: str, kind: str) -> str:
+    """`probe/<task>/<kind>`, such as the constants majority_accuracy and bayes_accuracy_past."""
+    return f"probe/{task}/{kind}"
 
 
 def is_own_question(quantity: str) -> bool:
-    """True for what an arm scores on the question its own objective asks; never comparable between two."""
-    return _OWN.fullmatch(quantity) is not None
+    """True for what an arm scores on the question of its own objective; objectives cannot be compared by it."""
+    return _OWN_QUESTION.fullmatch(quantity) is not None
 
 
-def mask_rate_of(quantity: str) -> float | None:
-    """The rate of a quantity measured on the common grid of mask rates, `validation/loss@0.3` -> 0.3."""
-    match = _AT_RATE.fullmatch(quantity)
-    return float(match[2]) if match else None
+def common_mask_rate(quantity: str) -> float | None:
+    """The rate of a loss at one of the mask rates common to all arms: `cloze/0.3/loss` -> 0.3."""
+    match = _CLOZE.fullmatch(quantity)
+    return float(match[1]) if match else None
+
+
+def cloze_quantities(quantities: Iterable[str], kind: str = "loss") -> list[str]:
+    """The losses (or excess losses) at common mask rates among some quantities, by rate."""
+    found = ((common_mask_rate(q), q) for q in set(quantities) if q.endswith(f"/{kind}"))
+    return [quantity for _, quantity in sorted((rate, q) for rate, q in found if rate is not None)]
 
 
 def lower_is_better(quantity: str) -> bool:
-    return any(word in quantity for word in ("/nats", "/excess_nats", "/bits_per_character", "/perplexity"))
+    return _last_part(quantity) in _LOWER_IS_BETTER
 
 
-def is_logarithmic(quantity: str) -> bool:
-    """True for what is drawn, averaged over curves and interpolated on a log scale: distances that go to 0."""
-    return quantity.startswith(EXCESS)
-
-
-def ceiling_quantity(quantity: str, view: str) -> str:
-    """The recorded constant that a probe's accuracy cannot pass from one view of the text: token, past or both."""
-    return f"{quantity.rpartition('/')[0]}/ceiling/{view}"
-
-
-def chance_quantity(quantity: str) -> str | None:
-    """The recorded constant a yardstick starts from: a probe's majority-class accuracy."""
-    match = re.fullmatch(r"(probe/[^/]+)/accuracy", quantity)
-    return f"{match[1]}/majority" if match else None
+def is_excess_loss(quantity: str) -> bool:
+    """True for nats above the Bayes loss, on any question; drawn, averaged and interpolated on a log scale."""
+    return _last_part(quantity) == "excess_loss"
 
 
 def label(quantity: str) -> str:
     """Name with unit, for axes and tables; an unknown quantity keeps its own name."""
-    if quantity == "word_swap/accuracy":
-        return "real-versus-scrambled accuracy"
-    if quantity in (EXCESS, FLOOR):
-        return f"{'excess' if quantity == EXCESS else 'best possible loss'} (nats per target)"
-    if match := re.fullmatch(r"probe/([^/]+)/(accuracy|f1|majority)", quantity):
-        kind = {"accuracy": "accuracy", "f1": "macro F1", "majority": "majority-class accuracy"}[match[2]]
-        return f"{match[1]} probe, {kind}"
-    if match := _AT_RATE.fullmatch(quantity):
-        return f"held-out {_KINDS[match[1]]} at {100 * float(match[2]):g} % masked"
-    if match := _OWN.fullmatch(quantity):
-        return f"{'training' if match[1] == 'train' else 'held-out'} {_KINDS[match[2]]}"
-    return quantity
-
-
-_KINDS = {
-    "nats": "loss (nats per target)",
-    "excess_nats": "excess (nats per target)",
-    "accuracy": "accuracy at targets",
-    "bits_per_character": "bits per character",
-    "perplexity": "perplexity per target",
-}
-
-
-def sentence(text: str) -> str:
-    """Text that begins with a capital; the rest is left as it is."""
-    return text[:1].upper() + text[1:]
+    name = title(quantity)
+    return f"{name} (nats per target)" if name != quantity and quantity.endswith("loss") else name
 
 
 def title(quantity: str) -> str:
-    """The label without its unit, for a panel whose y-axis carries the unit."""
-    if quantity == EXCESS:
-        return "excess over the best possible loss"
-    return label(quantity).replace(" (nats per target)", "")
+    """Name without unit, for a panel whose y-axis carries the unit."""
+    if quantity == WORD_SWAP:
+        return "word-swap accuracy"
+    if quantity in (EXCESS_LOSS, BAYES_LOSS):
+        return "excess loss" if quantity == EXCESS_LOSS else "Bayes loss"
+    if match := _PROBE.fullmatch(quantity):
+        return f"{match[1]} probe, {_IN_WORDS[match[2]]}"
+    if match := _CLOZE.fullmatch(quantity):
+        return f"validation {_IN_WORDS[match[2]]} at {100 * float(match[1]):g} % masked"
+    if match := _OWN_QUESTION.fullmatch(quantity):
+        return f"{'training' if match[1] == 'train' else 'validation'} {_IN_WORDS[match[2]]}"
+    return quantity
 
 
 def unit(quantity: str) -> str:
-    """What a yardstick or a loss is counted in."""
-    if "nats" in quantity:
+    """What a shared metric or a loss is counted in."""
+    if quantity.endswith("loss"):
         return "nats per target"
-    return "macro F1" if quantity.endswith("/f1") else "accuracy"
+    return _IN_WORDS.get(_last_part(quantity), "accuracy")
 
 
-def yardsticks(quantities: Iterable[str]) -> list[str]:
-    """The yardsticks among some quantities: excess, probes by name, then real-versus-scrambled."""
-    return sorted(q for q in set(quantities) if is_yardstick(q))
+def capitalised(text: str) -> str:
+    """Text with its first letter as a capital, the rest left as it is."""
+    return text[:1].upper() + text[1:]
 
 
-def rates(quantities: Iterable[str], loss: str = LOSS) -> list[str]:
-    """The losses (or excesses) at common mask rates among some quantities, by rate."""
-    found = [q for q in set(quantities) if q.startswith(f"{loss}@") and mask_rate_of(q) is not None]
-    return sorted(found, key=lambda q: (mask_rate_of(q) or 0.0, q))
+def _last_part(quantity: str) -> str:
+    return quantity.rpartition("/")[2]

@@ -4,84 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.figures.overview import overview
-from analysis.records.load import Grid
-from analysis.sections.data_group import family_sections
-from analysis.sections.document import Document, Section, told_apart
+from analysis.figures.overview import overview_figure
+from analysis.records.results import Results
+from analysis.sections.data_group import data_group_sections
+from analysis.sections.document import Document, Section, disambiguate
 from analysis.sections.summary import summarise
-from analysis.statistics.findings import Findings, find
-from analysis.statistics.thresholds import given_threshold
-from analysis.tables.scores import runs
+from analysis.statistics.group_comparisons import GroupComparisons, compare_within
+from analysis.statistics.thresholds import requested_threshold
+from analysis.tables.runs import runs_table
 
-HOW = (
-    "In every figure of curves, thin lines are single seeds (dotted: not finished). The thick line is the"
-    " mean over the finished seeds, or over all where none is finished; the shade is its 95 % t-interval,"
-    " cut at the frame. Seeds recorded at different places, as in seconds, are interpolated onto 60 "
-    "places in their common range. Of the excess, mean and interval are those of its logs."
+HOW_CURVES_ARE_DRAWN = (
+    "In every figure of curves, thin lines are single seeds (dotted: not finished). The thick line is the mean over "
+    "the finished seeds, or over all where none is finished; the shade is its 95 % t-interval, cut at the frame. Seeds "
+    "recorded at different places, as in seconds, are interpolated onto 60 places in their common range. Mean and "
+    "interval of the excess loss are those of its logs."
 )
 
 
-def compose(grid: Grid, given: Sequence[tuple[str, float]], axis: str, log: bool) -> Document:
-    """Build the report of a grid; `given` are thresholds asked for beside the automatic ones."""
-    asked = [given_threshold(grid, quantity, value) for quantity, value in given]
-    found = [find(family, asked) for family in grid.families]
-    summary, alerts = summarise(grid, found, axis), _alerts(grid, found)
-    if not grid.recorded:
-        return Document(grid.title, summary, alerts, [_runs(grid)])
-    by_family = [family_sections(one, axis, log) if one.grid.recorded else [] for one in found]
-    if len(found) > 1:
-        by_family = told_apart(by_family, [family.source for family in grid.families])
-    middle = [section for sections in by_family for section in sections]
-    return Document(grid.title, summary, alerts, [_overview(grid, axis, log), *middle, _pairing(found), _runs(grid)])
+def compose(results: Results, requested: Sequence[tuple[str, float]], axis: str, log: bool) -> Document:
+    """Build the report of a grid; `requested` are thresholds beside the automatic ones."""
+    thresholds = [requested_threshold(results, quantity, value) for quantity, value in requested]
+    groups = [compare_within(group, thresholds) for group in results.data_groups]
+    summary, alerts = summarise(results, groups, axis), _alerts(results, groups)
+    runs = Section("runs", "Runs", tables=[runs_table(results)])
+    if not results.recorded:
+        return Document(results.title, summary, alerts, [runs])
+    by_group = [data_group_sections(group, axis, log) if group.results.recorded else [] for group in groups]
+    if len(groups) > 1:
+        by_group = disambiguate(by_group, [group.results.group_name for group in groups])
+    sections = [section for sections in by_group for section in sections]
+    return Document(results.title, summary, alerts, [_overview(results, axis, log), *sections, _pairing(groups), runs])
 
 
-def _alerts(grid: Grid, found: Sequence[Findings]) -> list[str]:
-    alerts = [f"{f.grid.prefix}Refused: {p.refusal}" for f in found for p in f.pairs if p.refusal is not None]
-    open_cells = [cell for cell in grid.cells if not cell.finished]
-    if open_cells:
-        alerts.append("Not finished: " + "; ".join(f"{c.name}: {c.progress}" for c in open_cells) + ".")
-    for cell in open_cells:
-        if cell.state.state == "failed":
-            log = cell.state.log or cell.directory / "log.txt"
-            alerts.append(f"{cell.name} failed: {cell.state.error or 'no error recorded'} (log: {log})")
-    for family in grid.families:
-        budgets = sorted({cell.budget_tokens for cell in family.cells if cell.budget_tokens})
+def _alerts(results: Results, groups: Sequence[GroupComparisons]) -> list[str]:
+    alerts = _refusals(groups)
+    unfinished = [run for run in results.runs if not run.finished]
+    if unfinished:
+        alerts.append("Not finished: " + "; ".join(f"{run.name}: {run.progress}" for run in unfinished) + ".")
+    for run in unfinished:
+        if run.state.state == "failed":
+            alerts.append(f"{run.name} failed: {run.state.error or 'no error recorded'} (log: {run.log})")
+    for group in results.data_groups:
+        budgets = sorted({run.budget_tokens for run in group.runs if run.budget_tokens})
         if len(budgets) > 1:
             shown = ", ".join(f"{budget:,}" for budget in budgets)
             alerts.append(
-                f"{family.prefix}The runs have different budgets ({shown} tokens), so final scores are not at equal "
+                f"{group.prefix}The runs have different budgets ({shown} tokens), so final scores are not at equal "
                 "budgets."
             )
     return alerts
 
 
-def _overview(grid: Grid, axis: str, log: bool) -> Section:
-    section = Section("overview", "Overview", [HOW])
-    section.draw(overview(grid, axis, log))
-    return section
+def _refusals(groups: Sequence[GroupComparisons]) -> list[str]:
+    pairs = [(group.results.prefix, pair) for group in groups for pair in group.pairs]
+    return [f"{prefix}Refused: {pair.refusal}" for prefix, pair in pairs if pair.refusal is not None]
 
 
-def _pairing(found: Sequence[Findings]) -> Section:
-    section = Section("pairing", "Pairing")
-    pairs = [(one.grid.prefix, pair) for one in found for pair in one.pairs]
-    if len(found) > 1:
+def _overview(results: Results, axis: str, log: bool) -> Section:
+    return Section("overview", "Overview", [HOW_CURVES_ARE_DRAWN], drawings=[overview_figure(results, axis, log)])
+
+
+def _pairing(groups: Sequence[GroupComparisons]) -> Section:
+    section = Section("pairing", "Pairing", alerts=_refusals(groups))
+    if len(groups) > 1:
         section.text.append("Arms that read different data are not paired and not compared.")
+    pairs = [(group.results.prefix, pair) for group in groups for pair in group.pairs]
     if not pairs:
         section.text.append("Nothing is compared, so nothing has to be paired.")
     for prefix, pair in pairs:
         names = f"{prefix}{pair.arm.name} and {pair.reference.name}"
-        if pair.refusal is not None:
-            section.alerts.append(f"{prefix}Refused: {pair.refusal}")
-        elif pair.seeds:
+        if pair.seeds:
             seeds = ", ".join(map(str, pair.seeds))
             section.text.append(
-                f"{names}: proved to be paired in seeds {seeds}; equal initial encoder weights, tokenizer,"
-                " packed data, world size, and stream of text at every common step."
+                f"{names}: proved to be paired in seeds {seeds}; equal initial encoder weights, tokenizer, packed "
+                "data, world size, and stream of text at every common step."
             )
-        else:
+        elif pair.refusal is None:
             section.text.append(f"{names}: no seed of which both have recorded anything.")
     return section
-
-
-def _runs(grid: Grid) -> Section:
-    return Section("runs", "Runs", tables=[runs(grid)])

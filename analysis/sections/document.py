@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from analysis.figures.style import Drawing
-from analysis.records.data_groups import slugs
 from analysis.tables.table import Table
 
 
 @dataclass
 class Section:
-    """anchor is its address in the page; alerts are shown loudly."""
+    """anchor is its address in the page; alerts are set off from the text."""
 
     anchor: str
     title: str
@@ -23,11 +23,11 @@ class Section:
     drawings: list[Drawing] = field(default_factory=list)
 
     @property
-    def names(self) -> list[str]:
-        """Of its tables and drawings, which are file names."""
+    def file_names(self) -> list[str]:
+        """Of its tables and drawings."""
         return [*(table.name for table in self.tables), *(drawing.name for drawing in self.drawings)]
 
-    def draw(self, drawing: Drawing | None) -> None:
+    def add_drawing(self, drawing: Drawing | None) -> None:
         if drawing is not None:
             self.drawings.append(drawing)
 
@@ -50,28 +50,39 @@ class Document:
         return [drawing for section in self.sections for drawing in section.drawings]
 
 
-def told_apart(by_family: Sequence[list[Section]], sources: Sequence[str]) -> list[list[Section]]:
-    """Sections of several families under titles, addresses and file names of their own.
+def disambiguate(by_group: Sequence[list[Section]], names: Sequence[str]) -> list[list[Section]]:
+    """The sections of several data groups with the group's name in titles, addresses and file names.
 
-    A figure or table that only one family has keeps its name. A published table that several have is given once.
+    A figure or table that only one group has keeps its name. A published table that several have is given once.
     """
-    owners = Counter(name for sections in by_family for name in {n for section in sections for n in section.names})
-    given: set[tuple[str, str]] = set()
-    found = []
-    for sections, source, slug in zip(by_family, sources, slugs(sources), strict=True):
-        found.append([_apart(section, source, slug, owners, given) for section in sections])
-    return found
+    owners = Counter(name for sections in by_group for name in {n for section in sections for n in section.file_names})
+    published: set[tuple[str, str]] = set()
+    return [
+        [_with_group_name(section, name, slug, owners, published) for section in sections]
+        for sections, name, slug in zip(by_group, names, slugs(names), strict=True)
+    ]
 
 
-def _apart(section: Section, source: str, slug: str, owners: Counter[str], given: set[tuple[str, str]]) -> Section:
+def _with_group_name(
+    section: Section, name: str, slug: str, owners: Counter[str], published: set[tuple[str, str]]
+) -> Section:
     tables = []
     for table in section.tables:
         content = (table.name, str(table.display))
-        if not table.measured:
-            tables += [] if content in given else [table]
-            given.add(content)
-        else:
+        if table.measured:
             tables.append(table if owners[table.name] == 1 else replace(table, name=f"{table.name}_{slug}"))
+        elif content not in published:
+            tables.append(table)
+            published.add(content)
     drawings = [d if owners[d.name] == 1 else replace(d, name=f"{d.name}-{slug}") for d in section.drawings]
-    title, anchor = f"{source}: {section.title}", f"{section.anchor}-{slug}"
+    title, anchor = f"{name}: {section.title}", f"{section.anchor}-{slug}"
     return replace(section, title=title, anchor=anchor, tables=tables, drawings=drawings)
+
+
+def slugs(names: Iterable[str]) -> list[str]:
+    """A different part of a file name for each name."""
+    found: list[str] = []
+    for name in names:
+        slug = re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"
+        found.append(slug if slug not in found else f"{slug}-{len(found) + 1}")
+    return found

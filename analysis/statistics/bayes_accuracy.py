@@ -1,66 +1,67 @@
-"""Ceilings of a probe: the accuracy of the best possible guess, by how much of the text the guess may use."""
+"""Bayes accuracies of a probe: how often the best possible guess is right, by how much of the text it may use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.records.cells import Arm, Missing
-from analysis.records.load import Grid
-from analysis.records.quantities import EXCESS, ceiling_quantity
+from analysis.records.quantities import EXCESS_LOSS, is_probe_score, probe_quantity, probe_task
+from analysis.records.results import Results
+from analysis.records.run_records import Arm, Missing
 from analysis.statistics.intervals import Interval
 
-VIEWS = {
+CONTEXTS = {
     "token": "token alone",
-    "past": "past only: ceiling of any causal model",
-    "both": "both sides: ceiling of any model",
+    "past": "past only: bound for causal models",
+    "both": "both sides: bound for any model",
 }
 
 
 @dataclass(frozen=True)
-class Ceilings:
-    """Best possible accuracy of one probe, by view."""
+class BayesAccuracies:
+    """Bayes accuracy of one probe from the token alone, from the past, and from both sides."""
 
     quantity: str
+    """The probe's own accuracy, which they bound."""
     token: float
     past: float
     both: float
 
     @property
     def labelled(self) -> list[tuple[str, str, float]]:
-        """View, its name in words, and its accuracy, from the lowest."""
-        return [(view, words, getattr(self, view)) for view, words in VIEWS.items()]
+        """Context, its name in words, and its accuracy, from the lowest."""
+        return [(context, words, getattr(self, context)) for context, words in CONTEXTS.items()]
 
 
-def ceilings(grid: Grid) -> list[Ceilings]:
-    """Of every probe accuracy for which all three were recorded."""
-    found = []
-    for quantity in (q for q in grid.yardsticks if q.endswith("/accuracy")):
-        values = {view: grid.constant(ceiling_quantity(quantity, view)) for view in VIEWS}
-        known = {view: value for view, value in values.items() if value is not None}
-        if len(known) == len(VIEWS):
-            found.append(Ceilings(quantity, **known))
-    return found
+def bayes_accuracies(results: Results) -> list[BayesAccuracies]:
+    """Of every probe for which all three were recorded."""
+    found = (bayes_accuracies_of(results, quantity) for quantity in results.shared_metrics)
+    return [known for known in found if known is not None]
 
 
-def ceilings_of(grid: Grid, quantity: str) -> Ceilings | None:
-    return next((known for known in ceilings(grid) if known.quantity == quantity), None)
+def bayes_accuracies_of(results: Results, quantity: str) -> BayesAccuracies | None:
+    """Those that bound a recorded quantity; None where they are not known, or where it is no probe's accuracy."""
+    if not is_probe_score(quantity) or not quantity.endswith("/accuracy"):
+        return None
+    task = probe_task(quantity)
+    values = {context: results.constant(probe_quantity(task, f"bayes_accuracy_{context}")) for context in CONTEXTS}
+    known = {context: value for context, value in values.items() if value is not None}
+    return BayesAccuracies(quantity, **known) if len(known) == len(CONTEXTS) else None
 
 
-def is_calibrated(grid: Grid) -> bool:
-    """True where the distance to the best possible loss and to the best possible probe are both known."""
-    return EXCESS in grid.quantities and bool(ceilings(grid))
+def rules_are_known(results: Results) -> bool:
+    """True where both the excess loss and the Bayes accuracies of a probe were recorded."""
+    return EXCESS_LOSS in results.quantities and bool(bayes_accuracies(results))
 
 
-def reading(arm: Arm, score: Interval | Missing, past: float) -> str:
-    """Where an arm's interval over seeds lies beside the ceiling of causal models."""
+def verdict_on_past(arm: Arm, score: Interval | Missing, past: float) -> str:
+    """Where an arm's interval over seeds lies beside the Bayes accuracy from the past."""
     if isinstance(score, Missing):
         return str(score)
-    if score.silent or score.low is None or score.high is None:
-        return score.silent
+    if score.no_conclusion or score.low is None or score.high is None:
+        return score.no_conclusion
     if score.low > past:
-        if arm.objective == "CLM":
-            return "above what any causal model can reach, which it is: luck of the test blocks, or an error"
-        return "above what any causal model can reach"
+        above = "above what any causal model can reach"
+        return f"{above}, although it is causal: luck of the test blocks, or an error" if arm.is_causal else above
     if score.high < past:
-        return "below what a causal model can reach at best"
+        return "below the best that a causal model can reach"
     return "not distinguishable from the best that a causal model can reach"

@@ -1,20 +1,27 @@
-"""Which arms are compared with which, whether they may be, and in plain words how it ends."""
+"""Final scores: an arm's mean, which arms are compared with which, and in words how the comparison ends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.records.cells import Arm, Missing
-from analysis.records.load import Grid
 from analysis.records.pairing import Unpaired, require_paired
 from analysis.records.quantities import lower_is_better
-from analysis.statistics.intervals import Interval, paired_difference
+from analysis.records.results import Results
+from analysis.records.run_records import Arm, Missing
+from analysis.statistics.intervals import Interval, paired_difference, t_interval
 
 UNCLEAR = "not distinguishable"
+REFUSED = Missing("refused: not paired")
 
 
-@dataclass(frozen=True)
+def mean_final_score(arm: Arm, quantity: str) -> Interval | Missing:
+    """Mean final score over the finished seeds with its t-interval, or why there is none."""
+    scores = arm.final_scores(quantity)
+    return t_interval(scores.values()) if scores else arm.why_missing(quantity)
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """An arm against its reference over the seeds proved to be paired; or refused, with the reason."""
 
@@ -30,34 +37,32 @@ class Comparison:
     def difference(self, quantity: str) -> Interval | Missing:
         """Paired difference of the final scores, arm − reference, with its t-interval over seeds."""
         if self.refusal is not None:
-            return Missing("refused: not paired")
-        ours, theirs = (self._paired(one.finals(quantity)) for one in (self.arm, self.reference))
+            return REFUSED
+        ours, theirs = (self._paired(one.final_scores(quantity)) for one in (self.arm, self.reference))
         interval = paired_difference(ours, theirs)
         if interval is not None:
             return interval
         for one in (self.arm, self.reference):
-            if not one.finals(quantity):
+            if not one.final_scores(quantity):
                 return one.why_missing(quantity)
         return Missing("no seed finished in both arms")
 
     def _paired(self, scores: Mapping[int, float]) -> dict[int, float]:
         return {seed: score for seed, score in scores.items() if seed in self.seeds}
 
+    def ahead(self, quantity: str) -> Arm | None:
+        """The arm that is ahead at the end; None unless the interval excludes 0."""
+        difference = self.difference(quantity)
+        if isinstance(difference, Missing) or not difference.excludes(0):
+            return None
+        return self.arm if (difference.mean > 0) != lower_is_better(quantity) else self.reference
+
     def verdict(self, quantity: str) -> str:
-        """Which arm is ahead at the end; only an interval that excludes 0 tells."""
-        return in_words(self.difference(quantity), self, lower_is_better(quantity))
-
-
-def in_words(difference: Interval | Missing, pair: Comparison, falling: bool) -> str:
-    """`X is ahead`, `not distinguishable`, or why nothing can be said."""
-    if isinstance(difference, Missing):
-        return str(difference)
-    if difference.silent:
-        return difference.silent
-    if not difference.excludes(0):
-        return UNCLEAR
-    ahead = pair.arm if (difference.mean > 0) != falling else pair.reference
-    return f"{ahead.name} is ahead"
+        """`X is ahead`, `not distinguishable`, or why there is no conclusion."""
+        ahead, difference = self.ahead(quantity), self.difference(quantity)
+        if ahead is not None:
+            return f"{ahead.name} is ahead"
+        return str(difference) if isinstance(difference, Missing) else difference.no_conclusion or UNCLEAR
 
 
 def compare(arm: Arm, reference: Arm) -> Comparison:
@@ -68,15 +73,15 @@ def compare(arm: Arm, reference: Arm) -> Comparison:
         return Comparison(arm, reference, (), str(refusal))
 
 
-def comparisons(grid: Grid) -> list[Comparison]:
-    """Every arm against its reference in its own family: the CLM arm, or in a family without one the baseline."""
-    pairs = ((arm, family.reference(arm)) for family in grid.families for arm in family.arms)
+def comparisons(results: Results) -> list[Comparison]:
+    """Every arm against its reference in its own data group."""
+    pairs = ((arm, group.reference(arm)) for group in results.data_groups for arm in group.arms)
     return [compare(arm, reference) for arm, reference in pairs if reference is not None]
 
 
-def against_baseline(grid: Grid) -> list[Comparison]:
-    """Every other MLM arm of a family against its baseline MLM arm."""
-    baseline = grid.baseline()
+def comparisons_with_baseline(group: Results) -> list[Comparison]:
+    """Every other arm of a data group that has a mask rate against the baseline."""
+    baseline = group.baseline()
     if baseline is None:
         return []
-    return [compare(arm, baseline) for arm in grid.arms if arm is not baseline and arm.mask_rate is not None]
+    return [compare(arm, baseline) for arm in group.arms if arm is not baseline and arm.mask_rate is not None]

@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.records.cells import Arm, Array, Missing
-from analysis.records.quantities import is_logarithmic, is_own_question, lower_is_better
-from analysis.statistics.curves import Line, at, between, lines
+from analysis.records.quantities import is_excess_loss, is_own_question, lower_is_better
+from analysis.records.run_records import Arm, Array, Missing
+from analysis.statistics.compare import REFUSED, Comparison
+from analysis.statistics.curves import Curve, budget_between, curves_by_seed, interpolate
 from analysis.statistics.intervals import Interval, log_interval
 from analysis.statistics.thresholds import Threshold
 
@@ -29,7 +30,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class BudgetRatios:
     """Budget of an arm over that of its reference, by seed; `interval` is missing when a seed is censored."""
 
     exact: dict[int, float] = field(default_factory=dict)
@@ -69,47 +70,48 @@ class Crossover:
     """Whether the arm leads at the end; None when the two are equal throughout."""
 
 
-def first_crossing(line: Line, threshold: float, falling: bool = False, logarithmic: bool = False) -> Crossing:
+def first_crossing(curve: Curve, threshold: float, falling: bool = False, logarithmic: bool = False) -> Crossing:
     """First crossing of the running best, interpolated linearly in log budget between two snapshots.
 
     In a segment that starts at budget 0 the interpolation is linear in budget. `falling`: lower is better.
     `logarithmic`: linear in the log of the value as well, in segments in which it is positive.
     """
     sign = -1.0 if falling else 1.0
-    best = np.maximum.accumulate(sign * line.y)
-    goal = sign * threshold
-    above = np.flatnonzero(best >= goal)
+    best = np.maximum.accumulate(sign * curve.y)
+    wanted = sign * threshold
+    above = np.flatnonzero(best >= wanted)
     if not above.size:
-        return Crossing(float(line.x[-1]), "never" if line.finished else "unfinished")
+        return Crossing(float(curve.x[-1]), "never" if curve.finished else "unfinished")
     i = int(above[0])
     if i == 0:
-        return Crossing(float(line.x[0]), "early")
-    start, goal, end = (sign * value for value in (best[i - 1], goal, best[i]))
-    if logarithmic and min(start, goal, end) > 0:
-        start, goal, end = np.log((start, goal, end))
-    fraction = (goal - start) / (end - start)
-    return Crossing(between(line.x[i - 1], line.x[i], float(fraction)), "reached")
+        return Crossing(float(curve.x[0]), "early")
+    start, wanted, end = (sign * value for value in (best[i - 1], wanted, best[i]))
+    if logarithmic and min(start, wanted, end) > 0:
+        start, wanted, end = np.log((start, wanted, end))
+    fraction = (wanted - start) / (end - start)
+    return Crossing(budget_between(curve.x[i - 1], curve.x[i], float(fraction)), "reached")
 
 
 def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """First crossing of every seed that recorded the quantity."""
     quantity, value = threshold.quantity, threshold.value
-    falling, logarithmic = lower_is_better(quantity), is_logarithmic(quantity)
-    return {line.seed: first_crossing(line, value, falling, logarithmic) for line in lines(arm, quantity, axis)}
+    falling, logarithmic = lower_is_better(quantity), is_excess_loss(quantity)
+    seeds = curves_by_seed(arm, quantity, axis)
+    return {curve.seed: first_crossing(curve, value, falling, logarithmic) for curve in seeds}
 
 
-def counted(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
+def counted_crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """The crossings that enter means and ratios: of the finished runs, or of all where none is finished.
 
     Leaving out unfinished runs only where they have not crossed yet would keep the fast ones.
     """
-    finished = {cell.seed for cell in arm.cells if cell.finished}
+    finished = {run.seed for run in arm.runs if run.finished}
     found = crossings(arm, threshold, axis)
     return {seed: c for seed, c in found.items() if seed in finished} or found
 
 
 def mean_budget(found: dict[int, Crossing]) -> Interval | Missing:
-    """Geometric mean over seeds with its interval; missing when a seed is censored, as the rest would flatter."""
+    """Geometric mean over seeds with its interval; missing when a seed is censored: the others alone would mislead."""
     if not found:
         return Missing("nothing recorded")
     kinds = [c.kind for c in found.values()]
@@ -120,9 +122,9 @@ def mean_budget(found: dict[int, Crossing]) -> Interval | Missing:
     return log_interval(c.budget for c in found.values())
 
 
-def ratio(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Sequence[int]) -> Ratio:
+def budget_ratios(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Sequence[int]) -> BudgetRatios:
     """Budget ratio arm / reference over the seeds both have; a censored seed leaves a bound or nothing."""
-    result = Ratio()
+    result = BudgetRatios()
     for seed in seeds:
         if seed not in arm or seed not in reference:
             continue
@@ -140,7 +142,32 @@ def ratio(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Seque
     return result
 
 
-def crossover(arm: Line, reference: Line, falling: bool = False, logarithmic: bool = False) -> Crossover:
+def mean_budget_ratio(pair: Comparison, threshold: Threshold, axis: str) -> Interval | Missing:
+    """Budget of the arm over that of its reference, paired by seed, or why there is none."""
+    if pair.refusal is not None:
+        return REFUSED
+    if not comparable(threshold.quantity, pair.arm, pair.reference):
+        return Missing("the two arms answer different questions")
+    ratios = paired_budget_ratios(pair, threshold, axis)
+    interval = ratios.interval
+    if isinstance(interval, Missing) and ratios.bound:
+        return Missing(f"{interval.reason}; {ratios.bound}")
+    return interval
+
+
+def paired_budget_ratios(pair: Comparison, threshold: Threshold, axis: str) -> BudgetRatios:
+    """Budget ratios to one threshold over the seeds of a pair."""
+    ours, theirs = (counted_crossings(one, threshold, axis) for one in (pair.arm, pair.reference))
+    return budget_ratios(ours, theirs, pair.seeds)
+
+
+def comparable(quantity: str, arm: Arm, reference: Arm) -> bool:
+    """False for the loss on an arm's own question, unless both arms have the same one."""
+    questions = [(one.objective, one.mask_rate, one.mix) for one in (arm, reference)]
+    return not is_own_question(quantity) or questions[0] == questions[1]
+
+
+def crossover(arm: Curve, reference: Curve, falling: bool = False, logarithmic: bool = False) -> Crossover:
     """Changes of the lead on the union of both curves' snapshots within their common range.
 
     Where the difference changes sign between two places, the crossing is where the straight line between them
@@ -148,31 +175,31 @@ def crossover(arm: Line, reference: Line, falling: bool = False, logarithmic: bo
     log scale of values too, when both are positive throughout.
     """
     if logarithmic and min(arm.y.min(), reference.y.min()) > 0:
-        arm, reference = (replace(line, y=np.log(line.y)) for line in (arm, reference))
+        arm, reference = (replace(curve, y=np.log(curve.y)) for curve in (arm, reference))
     start, end = max(arm.x[0], reference.x[0]), min(arm.x[-1], reference.x[-1])
     x: Array = np.union1d(arm.x, reference.x)
     x = x[(x >= start) & (x <= end)]
-    gap = at(arm.x, arm.y, x) - at(reference.x, reference.y, x)
+    gap = interpolate(arm.x, arm.y, x) - interpolate(reference.x, reference.y, x)
     gap = -gap if falling else gap
-    led = np.flatnonzero(gap)
+    nonzero = np.flatnonzero(gap)
     found = []
-    for before, after in pairwise(led):
+    for before, after in pairwise(nonzero):
         if gap[before] * gap[after] < 0:
             left = after - 1
             fraction = gap[left] / (gap[left] - gap[after])
-            found.append(between(x[left], x[after], float(fraction)))
-    ahead = bool(gap[led[-1]] > 0) if led.size else None
+            found.append(budget_between(x[left], x[after], float(fraction)))
+    ahead = bool(gap[nonzero[-1]] > 0) if nonzero.size else None
     return Crossover(found[0] if found else None, found[-1] if found else None, len(found), ahead)
 
 
-def crossovers(arm: Arm, reference: Arm, quantity: str, axis: str, seeds: Sequence[int]) -> dict[int, Crossover]:
+def crossovers(pair: Comparison, quantity: str, axis: str) -> dict[int, Crossover]:
     """Crossover by paired seed, for the seeds of which both recorded the quantity."""
-    ours, theirs = ({line.seed: line for line in lines(a, quantity, axis)} for a in (arm, reference))
-    falling, logarithmic = lower_is_better(quantity), is_logarithmic(quantity)
-    return {s: crossover(ours[s], theirs[s], falling, logarithmic) for s in seeds if s in ours and s in theirs}
-
-
-def comparable(quantity: str, arm: Arm, reference: Arm) -> bool:
-    """False for an arm's own question, unless both arms ask the same one."""
-    asked = [(one.objective, one.mask_rate, one.mix) for one in (arm, reference)]
-    return not is_own_question(quantity) or asked[0] == asked[1]
+    ours, theirs = (
+        {curve.seed: curve for curve in curves_by_seed(one, quantity, axis)} for one in (pair.arm, pair.reference)
+    )
+    falling, logarithmic = lower_is_better(quantity), is_excess_loss(quantity)
+    return {
+        seed: crossover(ours[seed], theirs[seed], falling, logarithmic)
+        for seed in pair.seeds
+        if seed in ours and seed in theirs
+    }

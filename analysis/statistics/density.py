@@ -1,13 +1,10 @@
-"""Supervision density: how many of the tokens read are also asked, and what a target costs in FLOPs."""
+"""Supervision density: how many targets there are for each token read, and what a target costs in FLOPs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.records.cells import Cell
-
-REALISED = "ledger/density"
-SUPERVISED = "ledger/targets"
+from analysis.records.run_records import RunRecords
 
 
 @dataclass(frozen=True)
@@ -22,10 +19,10 @@ class Density:
     targets: int
 
 
-def density(cell: Cell) -> Density | None:
+def density(run: RunRecords) -> Density | None:
     """Density of one run from the cumulative axes of its last row; None before the first token."""
-    row = cell.last
+    row = run.last_row
     if row is None or row.tokens <= 0:
         return None
     per_gigaflop = 1e9 * row.targets / row.flops if row.flops > 0 else None
-    return Density(cell.nominal_density, row.targets / row.tokens, per_gigaflop, row.tokens, row.targets)
+    return Density(run.nominal_density, row.targets / row.tokens, per_gigaflop, row.tokens, row.targets)

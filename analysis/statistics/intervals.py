@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 LEVEL = 0.95
 
@@ -23,24 +22,29 @@ class Interval:
     n: int
 
     @property
-    def silent(self) -> str:
-        """Why the interval says nothing: one seed, or no width (scores on a few hundred items agree by chance)."""
+    def no_conclusion(self) -> str:
+        """Why nothing follows: one seed, or no width (scores on a few hundred items may agree by chance); else ""."""
         if self.low is None or self.high is None:
             return "one seed, no interval"
         flat = self.high - self.low <= 1e-9 * max(1.0, abs(self.mean))
-        return "the seeds agree exactly, which gives no interval" if flat else ""
+        return "the seeds agree exactly, so the interval has no width" if flat else ""
 
     def excludes(self, null: float) -> bool:
-        """True when the interval speaks and `null` lies outside it: the difference is distinguishable."""
-        if self.silent or self.low is None or self.high is None:
+        """True when a conclusion can be drawn and `null` lies outside: the difference is distinguishable."""
+        if self.no_conclusion or self.low is None or self.high is None:
             return False
         return not self.low <= null <= self.high
 
 
+def half_width(sample: NDArray[np.float64], level: float = LEVEL) -> NDArray[np.float64]:
+    """t(n−1) · s/√n over the first axis, of n >= 2 values, s the sample standard deviation (Student 1908)."""
+    from scipy import stats  # takes longer to import than all that `report --help` needs
+
+    return stats.t.ppf((1 + level) / 2, sample.shape[0] - 1) * stats.sem(sample)
+
+
 def t_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
-    """mean ± t(n−1) · s/√n with s the sample standard deviation (Student 1908). Raises ValueError on no
-    values.
-    """
+    """mean ± half_width. Raises ValueError on no values."""
     sample = np.asarray(list(values), dtype=np.float64)
     n = sample.size
     if n == 0:
@@ -50,12 +54,6 @@ def t_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
         return Interval(mean, None, None, 1)
     half = float(half_width(sample, level))
     return Interval(mean, mean - half, mean + half, n)
-
-
-def half_width(sample: NDArray[np.float64], level: float = LEVEL) -> NDArray[np.float64]:
-    """t(n−1) · s/√n over the first axis, of n >= 2 values."""
-    n = sample.shape[0]
-    return stdtrit(n - 1, (1 + level) / 2) * sample.std(axis=0, ddof=1) / math.sqrt(n)
 
 
 def paired_difference(

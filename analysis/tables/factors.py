@@ -1,17 +1,16 @@
-"""Tables of mask rate and corruption mix, where MLM arms vary them, with published numbers beside ours."""
+"""The tables by mask rate and by corruption mix, where arms vary them, next to published scores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analysis.records.cells import Arm, Missing
-from analysis.records.load import Grid
 from analysis.records.quantities import label, title
-from analysis.statistics.compare import Comparison
+from analysis.records.results import Results
+from analysis.records.run_records import Arm, Missing, finished_of_planned
+from analysis.statistics.compare import Comparison, mean_final_score
 from analysis.statistics.intervals import Interval
-from analysis.tables.published import MASK_RATE, MIX, Published
-from analysis.tables.scores import finals
+from analysis.tables.published import MASK_RATE, MIX, PublishedScores
 from analysis.tables.table import Column, Table, Value
 
 Setting = tuple[float, ...]
@@ -19,19 +18,19 @@ Setting = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Factor:
-    """One thing that MLM arms may differ by; `setting` reads it off an arm, None where it has none."""
+    """A setting that arms may differ by; `setting` gives that of an arm, None where it has none."""
 
     name: str
     title: str
-    published: Published
+    published: PublishedScores
     setting: Callable[[Arm], Setting | None]
     text: Callable[[Setting], str]
     ordered: bool
     """Whether arms are listed by setting, or as planned."""
 
-    def arms(self, grid: Grid) -> list[Arm]:
+    def arms(self, group: Results) -> list[Arm]:
         """The arms that have the factor; none when it does not vary."""
-        found = [arm for arm in grid.arms if self.setting(arm) is not None]
+        found = [arm for arm in group.arms if self.setting(arm) is not None]
         if len({self.setting(arm) for arm in found}) < 2:
             return []
         return sorted(found, key=lambda arm: self.setting(arm) or ()) if self.ordered else found
@@ -57,7 +56,7 @@ def _setting_text(factor: Factor, arm: Arm) -> str:
     return factor.text(setting)
 
 
-def scores(factor: Factor, arms: Sequence[Arm], quantities: Sequence[str]) -> Table:
+def factor_scores_table(factor: Factor, arms: Sequence[Arm], quantities: Sequence[str]) -> Table:
     """Final scores by setting; the columns named "published" are of the paper cited, at the same setting."""
     columns = (
         Column(factor.title),
@@ -66,17 +65,24 @@ def scores(factor: Factor, arms: Sequence[Arm], quantities: Sequence[str]) -> Ta
         *(Column(label(q), "score", True) for q in quantities),
         *(Column(f"published: {metric}") for metric in factor.published.metrics),
     )
-    rows: list[tuple[Value, ...]] = []
-    for arm in arms:
-        row = factor.published.at(factor.setting(arm) or ())
-        beside: Sequence[Value] = row or [Missing("not in the paper")] * len(factor.published.metrics)
-        done = f"{sum(cell.finished for cell in arm.cells)} of {len(arm.cells)}"
-        rows.append((_setting_text(factor, arm), arm.name, done, *(finals(arm, q) for q in quantities), *beside))
+    not_published = (Missing("not in the paper"),) * len(factor.published.metrics)
+    rows: list[tuple[Value, ...]] = [
+        (
+            _setting_text(factor, arm),
+            arm.name,
+            finished_of_planned(arm.runs),
+            *(mean_final_score(arm, q) for q in quantities),
+            *(factor.published.at(factor.setting(arm) or ()) or not_published),
+        )
+        for arm in arms
+    ]
     caption = f"Final scores by {factor.title}, mean over seeds. Published: {factor.published.citation}."
     return Table(factor.name, caption, columns, rows)
 
 
-def differences(factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison], quantities: Sequence[str]) -> Table:
+def factor_differences_table(
+    factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison], quantities: Sequence[str]
+) -> Table:
     """Paired differences from the baseline arm, and for which quantities the interval excludes 0."""
     columns = (
         Column(factor.title),
@@ -92,14 +98,14 @@ def differences(factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison]
             continue
         found = [pair.difference(q) for q in quantities]
         clear = [title(q) for q, d in zip(quantities, found, strict=True) if isinstance(d, Interval) and d.excludes(0)]
-        which = "all" if len(clear) == len(found) else ", ".join(clear) or "nothing"
+        which = "all" if len(clear) == len(found) else "; ".join(clear) or "nothing"
         rows.append((_setting_text(factor, arm), pair.names, *found, which))
     caption = "Final score minus that of the baseline arm, paired by seed, with 95 % t-intervals."
     return Table(f"{factor.name}_differences", caption, columns, rows)
 
 
-def published(source: Published, name: str, key: str, text: Callable[[Setting], str]) -> Table:
-    """A paper's table as it stands."""
+def published_table(source: PublishedScores, name: str, key: str, text: Callable[[Setting], str]) -> Table:
+    """A paper's table as printed there."""
     columns = (Column(key), *(Column(metric) for metric in source.metrics))
     rows: list[tuple[Value, ...]] = [(text(setting), *row) for setting, row in source.scores.items()]
     return Table(name, f"Published, not measured here: {source.citation}.", columns, rows, measured=False)

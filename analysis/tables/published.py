@@ -1,4 +1,4 @@
-"""Published numbers that a report sets beside ours: facts from the papers named, none measured here.
+"""Published scores that a report shows next to the measured ones: facts from the papers named.
 
 They were obtained with models and corpora a thousand times larger: compare orderings and signs, not values.
 """
@@ -14,12 +14,12 @@ BERT = (
 WETTIG = "Wettig et al. 2023, Should You Mask 15% in Masked Language Modeling?, EACL (large model)"
 GISSEROT = (
     "Gisserot-Boukhlef et al. 2025, Should We Still Pretrain Encoders with Masked Language Modeling?, "
-    "arXiv:2507.00994 (610M parameters, 40 % masked, one pretraining run a cell)"
+    "arXiv:2507.00994 (610M parameters, 40 % masked, one pretraining run for each score)"
 )
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedScores:
     """A table of a paper: scores by the factor it varies."""
 
     citation: str
@@ -32,7 +32,7 @@ class Published:
         return next((row for at, row in self.scores.items() if tuple(round(p, 4) for p in at) == wanted), None)
 
 
-MIX = Published(
+MIX = PublishedScores(
     BERT,
     ("MNLI fine-tuned", "NER fine-tuned", "NER features"),
     # Keys are (mask, random, keep), our order; the paper prints mask, same, random.
@@ -46,7 +46,7 @@ MIX = Published(
     },
 )
 
-MASK_RATE = Published(
+MASK_RATE = PublishedScores(
     WETTIG,
     ("MNLI", "QNLI", "QQP", "SST-2"),
     {
@@ -60,7 +60,7 @@ MASK_RATE = Published(
     },
 )
 
-OBJECTIVE = Published(
+OBJECTIVE = PublishedScores(
     GISSEROT,
     ("sequence, MLM", "sequence, CLM", "token, MLM", "token, CLM"),
     # Keys are thousands of training steps.

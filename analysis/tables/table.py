@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.records.cells import Missing
+from analysis.records.run_records import Missing
 from analysis.statistics.intervals import Interval
 
 Value = str | int | float | Interval | Missing
@@ -18,10 +18,10 @@ ONE_SEED = Missing("one seed")
 
 @dataclass(frozen=True)
 class Column:
-    """style is text, count, score, signed, budget, ratio; an interval column is four columns of the CSV."""
+    """format is text, count, score, signed, budget or ratio; an interval column is four columns of the CSV."""
 
     name: str
-    style: str = "text"
+    format: str = "text"
     interval: bool = False
 
 
@@ -48,7 +48,7 @@ class Table:
     @property
     def display(self) -> list[list[str]]:
         """The rows as shown: rounded, `mean [low, high]`, `missing (reason)`."""
-        return [[show(v, c.style) for v, c in zip(row, self.columns, strict=True)] for row in self.rows]
+        return [[show(v, c.format) for v, c in zip(row, self.columns, strict=True)] for row in self.rows]
 
     def write(self, directory: Path) -> Path:
         """Write the CSV in full precision; an interval fills the columns X, X low, X high, X n."""
@@ -62,9 +62,8 @@ class Table:
 
 
 def _names(column: Column) -> list[str]:
-    return (
-        [column.name, *(f"{column.name} {part}" for part in ("low", "high", "n"))] if column.interval else [column.name]
-    )
+    parts = ("low", "high", "n") if column.interval else ()
+    return [column.name, *(f"{column.name} {part}" for part in parts)]
 
 
 def _fields(value: Value, column: Column) -> list[str]:
@@ -90,9 +89,9 @@ def si(value: float) -> str:
     return f"{value / 1000**power:.3g}{'kMGTPE'[power - 1]}"
 
 
-def number(value: float, style: str) -> str:
-    """A single number in a column's style."""
-    match style:
+def number(value: float, format: str) -> str:
+    """A single number in a column's format."""
+    match format:
         case "budget":
             return si(value)
         case "ratio":
@@ -105,12 +104,12 @@ def number(value: float, style: str) -> str:
             return f"{value:.3f}".replace("-", MINUS)
 
 
-def show(value: Value, style: str) -> str:
+def show(value: Value, format: str) -> str:
     """A cell as the report shows it."""
     if isinstance(value, Interval):
         if value.low is None or value.high is None:
-            return f"{number(value.mean, style)} [one seed]"
-        return f"{number(value.mean, style)} [{number(value.low, style)}, {number(value.high, style)}]"
-    if isinstance(value, str | Missing) or style == "text":
+            return f"{number(value.mean, format)} [one seed]"
+        return f"{number(value.mean, format)} [{number(value.low, format)}, {number(value.high, format)}]"
+    if isinstance(value, str | Missing) or format == "text":
         return str(value)
-    return number(value, style)
+    return number(value, format)

@@ -1,4 +1,4 @@
-"""metrics.csv: one recorded value a line, only ever appended."""
+"""metrics.csv: one recorded value a line, only ever appended; stream.csv: which text was read, as a rolling hash."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from experiments.records.durable import replacing
 
-METRICS = "metrics.csv"
+METRICS, STREAM = "metrics.csv", "stream.csv"
 AXES = ("tokens", "targets", "flops", "seconds")
 COLUMNS = ("step", *AXES, "quantity", "value")
+STREAM_COLUMNS = ("step", "hash")
 
 
 class Row(NamedTuple):
@@ -65,3 +66,18 @@ def _parse_metrics(path: Path) -> list[Row]:
         ]
     except ValueError as error:
         raise ValueError(f"{path} line {reader.line_num} is damaged ({error})") from error
+
+
+def read_stream(run: Path) -> dict[int, str]:
+    """Hash of the text consumed so far, 16 hexadecimal digits, by step; a last line torn by a kill is left out."""
+    path = Path(run) / STREAM
+    if not path.exists():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    header, *lines = text[: text.rfind("\n") + 1].splitlines() or [",".join(STREAM_COLUMNS)]
+    try:
+        if header != ",".join(STREAM_COLUMNS):
+            raise ValueError(f"it has the columns {header}")
+        return {int(step): f"{int(digits, 16):016x}" for step, digits in (line.split(",") for line in lines)}
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error})") from error

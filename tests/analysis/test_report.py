@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.records.load import load
+from analysis.records.read_results import read_results
 from analysis.report import main, write_report
 from analysis.statistics.intervals import paired_difference, t_interval
-from experiments.records import run_directory
-from tests.support.grids import CLM, MLM, GridBuilder, write_pair, yardsticks
-from tests.support.pages import Page, read, small
+from tests.support.grids import CLM, MLM, minimal
+from tests.support.pages import Page, read_table
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +45,11 @@ def test_finished_grid(pair_report):
 
 def test_page_is_self_contained(pair_report):
     page = Page((pair_report / "report.html").read_text())
-    sources = [attrs[key] or "" for _, attrs in page.seen for key in ("src", "href") if key in attrs]
+    sources = [attrs[key] or "" for _, attrs in page.tags for key in ("src", "href") if key in attrs]
     assert sources and all(s.startswith(("data:image/png;base64,", "#")) for s in sources)
-    anchors = {attrs.get("id") for _, attrs in page.seen}
+    anchors = {attrs.get("id") for _, attrs in page.tags}
     assert all(s[1:] in anchors for s in sources if s.startswith("#"))
-    assert not {"script", "link", "iframe"} & {tag for tag, _ in page.seen}
+    assert not {"script", "link", "iframe"} & {tag for tag, _ in page.tags}
     first = next(s for s in sources if s.startswith("data:"))
     assert base64.b64decode(first.partition(",")[2]) == (pair_report / "figures" / "overview.png").read_bytes()
 
@@ -61,35 +60,35 @@ def test_markdown_links_exist(pair_report):
 
 
 def test_csv_holds_the_numbers_in_full(pair_grid, pair_report):
-    clm, mlm = load(pair_grid).arms
-    rows = {row["arm"]: row for row in read(pair_report / "tables" / "final_scores.csv")}
+    clm, mlm = read_results(pair_grid).arms
+    rows = {row["arm"]: row for row in read_table(pair_report / "tables" / "final_scores.csv")}
     for arm in (clm, mlm):
-        expected = t_interval(arm.finals("word_swap/accuracy").values())
-        name = "real-versus-scrambled accuracy"
+        expected = t_interval(arm.final_scores("word_swap/accuracy").values())
+        name = "word-swap accuracy"
         found = [float(rows[arm.name][f"{name}{part}"]) for part in ("", " low", " high", " n")]
         assert found == [expected.mean, expected.low, expected.high, 3]
-    by_seed = read(pair_report / "tables" / "final_scores_by_seed.csv")
+    by_seed = read_table(pair_report / "tables" / "final_scores_by_seed.csv")
     assert {row["run"]: float(row["word_swap/accuracy"]) for row in by_seed} == {
-        cell.name: cell.final("word_swap/accuracy") for cell in load(pair_grid).cells
+        run.name: run.final_score("word_swap/accuracy") for run in read_results(pair_grid).runs
     }
-    assert next(r for r in by_seed if r["arm"] == "clm")["validation/loss@0.3"].startswith("missing (")
-    difference = paired_difference(mlm.finals("word_swap/accuracy"), clm.finals("word_swap/accuracy"))
-    rows = {row["quantity"]: row for row in read(pair_report / "tables" / "final_differences.csv")}
-    assert float(rows["real-versus-scrambled accuracy"]["mean"]) == difference.mean
+    assert next(r for r in by_seed if r["arm"] == "clm")["cloze/0.3/loss"].startswith("missing (")
+    difference = paired_difference(mlm.final_scores("word_swap/accuracy"), clm.final_scores("word_swap/accuracy"))
+    rows = {row["quantity"]: row for row in read_table(pair_report / "tables" / "final_differences.csv")}
+    assert float(rows["word-swap accuracy"]["mean"]) == difference.mean
 
 
 def test_no_cell_of_any_table_is_blank(pair_report):
     for path in (pair_report / "tables").glob("*.csv"):
         with open(path, encoding="utf-8", newline="") as file:
-            lines = list(csv.language_model(file))
+            lines = list(csv.reader(file))
         assert len({len(line) for line in lines}) == 1, path.name
         assert all(field.strip() for line in lines for field in line), path.name
 
 
 def test_equal_records_give_equal_bytes(builder, tmp_path):
     for seed in range(2):
-        builder.run(small(CLM), seed)
-        builder.run(small(MLM), seed)
+        builder.run(minimal(CLM), seed)
+        builder.run(minimal(MLM), seed)
     grid = builder.finish()
     pages = [write_report(grid, tmp_path / name) for name in ("one", "two")]
     parts = [{p.relative_to(page.parent): p.read_bytes() for p in page.parent.rglob("*.*")} for page in pages]
@@ -98,10 +97,10 @@ def test_equal_records_give_equal_bytes(builder, tmp_path):
 
 def test_names_cannot_inject_anything(builder):
     evil = "<script>alert(1)</script>|$x^$"
-    builder.run(replace(small(CLM), arm=evil), 0)
-    builder.run(small(MLM), 0)
+    builder.run(replace(minimal(CLM), arm=evil), 0)
+    builder.run(minimal(MLM), 0)
     page = write_report(builder.finish(title="<b>T</b> & [x](http://x)"))
-    assert "script" not in {tag for tag, _ in Page(page.read_text()).seen}
+    assert "script" not in {tag for tag, _ in Page(page.read_text()).tags}
     assert evil in Page(page.read_text()).text
     markdown = (page.parent / "report.md").read_text()
     assert "<script" not in markdown and "<b>" not in markdown and "[x](http" not in markdown
@@ -110,21 +109,21 @@ def test_names_cannot_inject_anything(builder):
 
 
 def test_names_in_chinese(builder):
-    builder.run(replace(small(CLM), arm="因果"), 0)
+    builder.run(replace(minimal(CLM), arm="因果"), 0)
     assert "人民日报" in write_report(builder.finish(title="人民日报")).read_text()
 
 
 def test_command_line(builder, capsys, tmp_path):
-    builder.run(small(CLM), 0)
-    builder.run(small(MLM), 0)
-    asked = ["--threshold", "word_swap/accuracy=0.6", "--threshold", "validation/loss=6.5"]
+    builder.run(minimal(CLM), 0)
+    builder.run(minimal(MLM), 0)
+    thresholds = ["--threshold", "word_swap/accuracy=0.6", "--threshold", "validation/loss=6.5"]
     out = tmp_path / "out"
-    assert main([str(builder.finish()), "--out", str(out), *asked, "--x", "flops", "--scale", "linear"]) == 0
+    assert main([str(builder.finish()), "--out", str(out), *thresholds, "--x", "flops", "--scale", "linear"]) == 0
     assert capsys.readouterr().out.strip() == str(out / "report.html")
-    rows = read(out / "tables" / "budgets.csv")
+    rows = read_table(out / "tables" / "budgets.csv")
     assert {row["threshold"] for row in rows} >= {"0.6", "6.5"} and "training FLOPs" in rows[0]
-    ratios = {row["threshold"]: row["tokens read"] for row in read(out / "tables" / "budget_ratios.csv")}
-    assert ratios["6.5"] == "missing (the two arms are asked different questions)"
+    ratios = {row["threshold"]: row["tokens read"] for row in read_table(out / "tables" / "budget_ratios.csv")}
+    assert ratios["6.5"] == "missing (the two arms answer different questions)"
     assert float(ratios["0.6"]) == pytest.approx(1.0)
 
 
@@ -139,7 +138,7 @@ def test_command_line(builder, capsys, tmp_path):
     ],
 )
 def test_bad_arguments_exit_with_2(builder, capsys, tmp_path, args):
-    builder.run(small(CLM), 0)
+    builder.run(minimal(CLM), 0)
     (tmp_path / "file").write_text("")
     given = [arg.format(file=tmp_path / "file") for arg in args]
     assert main([str(builder.finish()), *given] if args else []) == 2
@@ -150,15 +149,3 @@ def test_opens_without_torch():
     code = "import analysis.report, sys; print({'torch', 'pytorch_lightning', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
-
-
-def test_full_pair_is_what_write_pair_wrote(tmp_path):
-    grid = load(write_pair(GridBuilder(tmp_path / "g"), seeds=1))
-    assert [cell.name for cell in grid.cells] == ["clm-s0", "mlm-s0"]
-    assert run_directory.read_runs(grid.directory)[0]["arm"] == "clm"
-
-
-def test_probe_with_a_huge_majority_is_judged_by_f1(builder):
-    plan = yardsticks(CLM, 8_000)
-    builder.run(replace(plan, curves={**plan.curves, "probe/books/majority_accuracy": lambda t, s: 0.9}), 0)
-    assert load(builder.finish()).main_yardsticks == ["probe/books/macro_f1", "word_swap/accuracy"]

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from analysis.statistics.curves import Curve
 from experiments.records import durable, metrics_file, run_directory
 
 SNAPSHOTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 BATCH = 1_000
-Curve = Callable[[float, int], float]
+Course = Callable[[float, int], float]
+"""The value of a quantity after so many tokens, in one seed."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """One arm: `curves` maps a quantity to value(tokens, seed)."""
+class ArmPlan:
+    """One arm: `quantities` gives the course of each quantity that its runs record."""
 
     arm: str
     objective: str
-    curves: dict[str, Curve] = field(default_factory=dict)
+    attention: str
+    quantities: dict[str, Course] = field(default_factory=dict)
     density: float = 1.0
     mask_rate: float | None = None
     mix: list[float] | None = None
@@ -31,7 +36,7 @@ class Plan:
     corpus: str | None = "KingJames"
 
 
-def rising(start: float, end: float, half: float, noise: float = 0.0) -> Curve:
+def rising(start: float, end: float, half: float, noise: float = 0.0) -> Course:
     """start → end, half of the way at `half` tokens; seeds differ by `noise`, the same for every arm."""
 
     def value(tokens: float, seed: int) -> float:
@@ -41,142 +46,170 @@ def rising(start: float, end: float, half: float, noise: float = 0.0) -> Curve:
     return value
 
 
-CLM = Plan("clm", "CLM", density=0.99, factors={"objective": "clm"})
-MLM = Plan("mlm", "MLM", density=0.15, mask_rate=0.15, mix=[0.8, 0.1, 0.1], factors={"objective": "mlm"})
+def curve(x: Sequence[float], y: Sequence[float], seed: int = 0, finished: bool = True) -> Curve:
+    """A curve as statistics read it."""
+    return Curve(seed, np.asarray(x, float), np.asarray(y, float), finished)
 
 
-def yardsticks(plan: Plan, half: float, best: float = 0.8, noise: float = 0.004) -> Plan:
-    """The plan with the full set of quantities a run records."""
-    floor = lambda tokens, seed: 0.4  # noqa: E731
-    curves = {
+CLM = ArmPlan("clm", "CLM", "causal", density=0.99, factors={"objective": "clm"})
+MLM = ArmPlan(
+    "mlm", "MLM", "bidirectional", density=0.15, mask_rate=0.15, mix=[0.8, 0.1, 0.1], factors={"objective": "mlm"}
+)
+PREFIX = ArmPlan("prefix, half", "PrefixLM", "bidirectional", density=0.5, factors={"objective": "prefix, half"})
+"""A third objective, neither causal nor with a mask rate, and with a comma in its name."""
+
+
+def constant(value: float) -> Course:
+    return lambda tokens, seed: value
+
+
+def on_text(plan: ArmPlan, half: float, best: float = 0.8, noise: float = 0.004) -> ArmPlan:
+    """The plan with all that a run on text records: shared metrics, own losses, losses at common mask rates."""
+    quantities = {
         "probe/books/accuracy": rising(0.38, best, half, noise),
         "probe/books/macro_f1": rising(0.2, best - 0.05, half, noise),
-        "probe/books/majority_accuracy": floor,
+        "probe/books/majority_accuracy": constant(0.4),
         "word_swap/accuracy": rising(0.5, best - 0.1, half, noise),
         "validation/loss": lambda t, s: 8.0 - rising(0, 4, half)(t, s),
         "train/loss": lambda t, s: 8.1 - rising(0, 4, half, noise * 8)(t, s),
     }
     if plan.mask_rate is not None:
         for rate in (0.15, 0.3, 0.5):
-            curves[f"validation/loss@{rate:g}"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
-    return replace(plan, curves=curves)
+            quantities[f"cloze/{rate:g}/loss"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
+    return replace(plan, quantities=quantities)
 
 
-CEILINGS = {"token": 0.57, "past": 0.80, "both": 0.91}
+STATES_ACCURACY = "probe/states/accuracy"
+BAYES_ACCURACIES = {"token": 0.57, "past": 0.80, "both": 0.91}
 
 
-def falling(start: float, power: float = 0.5) -> Curve:
+def falling(start: float, power: float = 0.5) -> Course:
     """start · tokens^−power, a straight line in log–log; each seed starts 10 % higher than the one before."""
     return lambda tokens, seed: start * (1 + 0.1 * seed) * tokens**-power
 
 
-def known_rules(plan: Plan, excess: Curve, floor: float, states: Curve, error: float = 0.01) -> Plan:
+def on_known_rules(
+    plan: ArmPlan, excess: Course, bayes_loss: float, states: Course, standard_error: float = 0.01
+) -> ArmPlan:
     """The plan with what a run on a language with known rules records."""
-    curves: dict[str, Curve] = {
-        "validation/loss": lambda t, s: floor + excess(t, s),
-        "validation/bayes_loss": lambda t, s: floor,
+    quantities: dict[str, Course] = {
+        "validation/loss": lambda t, s: bayes_loss + excess(t, s),
+        "validation/bayes_loss": constant(bayes_loss),
         "validation/excess_loss": excess,
-        "validation/excess_loss_standard_error": lambda t, s: error,
-        "probe/states/accuracy": states,
+        "validation/excess_loss_standard_error": constant(standard_error),
+        STATES_ACCURACY: states,
         "probe/states/macro_f1": states,
-        "probe/states/majority_accuracy": lambda t, s: 0.1,
+        "probe/states/majority_accuracy": constant(0.1),
     }
-    curves |= {f"probe/states/bayes_accuracy_{view}": lambda t, s, v=value: v for view, value in CEILINGS.items()}
+    quantities |= {f"probe/states/bayes_accuracy_{k}": constant(value) for k, value in BAYES_ACCURACIES.items()}
     if plan.mask_rate is not None:
-        curves |= {
-            "validation/excess_loss@0.3": excess,
-            "validation/excess_loss_standard_error@0.3": lambda t, s: error,
+        quantities |= {
+            "cloze/0.3/excess_loss": excess,
+            "cloze/0.3/excess_loss_standard_error": constant(standard_error),
         }
     factors = {"language": "known rules", "arm": plan.arm}
     arm = f"known rules, {plan.arm}"
-    return replace(plan, curves=curves, corpus="HiddenMarkov", factors=factors, arm=arm, pairing={"data": "rules"})
+    pairing = {"data": "rules"}
+    return replace(plan, quantities=quantities, corpus="HiddenMarkov", factors=factors, arm=arm, pairing=pairing)
 
 
-def write_run(
-    run: Path, plan: Plan, seed: int, tokens: int = SNAPSHOTS[-1], state: str = "done", **status: Any
-) -> dict[str, Any]:
-    """Leave the files of one run that read `tokens` tokens; returns its run.json."""
-    run.mkdir(parents=True, exist_ok=True)
-    cell = {
+def minimal(plan: ArmPlan, half: float = 8_000) -> ArmPlan:
+    """The plan with one shared metric and one loss: a report of it is drawn in a second or two."""
+    quantities = {"word_swap/accuracy": rising(0.5, 0.8, half, 0.003), "validation/loss": rising(8, 4, half)}
+    return replace(plan, quantities=quantities)
+
+
+def in_language(plan: ArmPlan, language: str, **changes: Any) -> ArmPlan:
+    """The plan as an arm of a grid with an axis `language`, without quantities."""
+    factors = {"language": language, "arm": plan.arm}
+    return replace(plan, quantities={}, factors=factors, arm=f"{language}, {plan.arm}", **changes)
+
+
+def run_record(plan: ArmPlan, seed: int) -> dict[str, Any]:
+    """What run.json says of a run."""
+    record: dict[str, Any] = {
         "name": f"{plan.arm}-s{seed}",
         "hash": "0" * 8,
         "seed": seed,
         "arm": plan.arm,
         "factors": plan.factors,
         "objective": plan.objective,
-        "mask_rate": plan.mask_rate,
-        "corruption_mix": plan.mix,
+        "attention": plan.attention,
         "budget_tokens": SNAPSHOTS[-1],
         "nominal_density": plan.density,
         "language": "en",
         "corpus": plan.corpus,
         "title": "",
     }
-    durable.write_json(run / run_directory.RUN, cell)
-    durable.write_json(
-        run / run_directory.PAIRING,
-        {"encoder": f"e{seed}", "tokenizer": "t", "data": "d", "world_size": 1} | plan.pairing,
-    )
-    rows = []
+    if plan.mask_rate is not None:
+        record |= {"mask_rate": plan.mask_rate, "corruption_mix": plan.mix}
+    return record
+
+
+def write_run(
+    run: Path, plan: ArmPlan, seed: int, tokens: int = SNAPSHOTS[-1], state: str = "done", **status: Any
+) -> dict[str, Any]:
+    """Leave the files of one run that read `tokens` tokens; returns its run.json."""
+    run.mkdir(parents=True, exist_ok=True)
+    record = run_record(plan, seed)
+    durable.write_json(run / run_directory.RUN, record)
+    pairing = {"encoder": f"e{seed}", "tokenizer": "t", "data": "d", "world_size": 1} | plan.pairing
+    durable.write_json(run / run_directory.PAIRING, pairing)
+    rows, stream = [], ["step,hash"]
     for at in (t for t in SNAPSHOTS if t <= tokens):
         flops, seconds = at * (3e6 + 2e6 * plan.density), at / 9_000 + 0.1 * seed
         position = (at // BATCH, at, round(at * plan.density), flops, seconds)
-        recorded = {quantity: curve(at, seed) for quantity, curve in plan.curves.items()}
-        recorded |= {"ledger/targets": position[2], "stream/hash": float(plan.stream * 1_000 + at + seed)}
+        recorded = {quantity: course(at, seed) for quantity, course in plan.quantities.items()}
+        recorded["ledger/targets"] = position[2]
         rows += [metrics_file.Row(*position, quantity, float(value)) for quantity, value in recorded.items()]
+        stream.append(f"{at // BATCH},{plan.stream * 1_000 + at + seed:016x}")
     metrics_file.append_rows(run / metrics_file.METRICS, rows)
-    record = {"state": state, "step": tokens // BATCH, "tokens": tokens, "budget_tokens": SNAPSHOTS[-1]}
-    durable.write_json(run / run_directory.STATUS, record | {"tokens_per_second": 9000.0} | status)
+    durable.write_text(run / metrics_file.STREAM, "".join(f"{line}\n" for line in stream))
+    progress = {"state": state, "step": tokens // BATCH, "tokens": tokens, "budget_tokens": SNAPSHOTS[-1]}
+    durable.write_json(run / run_directory.STATUS, progress | {"tokens_per_second": 9000.0} | status)
     if state == "done":
         durable.write_text(run / run_directory.DONE, "")
-    return cell
+    return record
 
 
 class GridBuilder:
-    """Writes a grid: plan every cell, then leave the files of some."""
+    """Writes a grid: plans every run, and leaves the files of some."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.cells: list[dict[str, Any]] = []
+        self.planned: list[dict[str, Any]] = []
 
-    def run(self, plan: Plan, seed: int, **how: Any) -> Path:
-        where = f"runs/{plan.arm.strip('/<>')}-s{seed}-{len(self.cells)}"
-        cell = write_run(self.directory / where, plan, seed, **how)
-        self.cells.append({**cell, "directory": where})
+    def run(self, plan: ArmPlan, seed: int, **options: Any) -> Path:
+        where = f"runs/{plan.arm.strip('/<>')}-s{seed}-{len(self.planned)}"
+        self.planned.append({**write_run(self.directory / where, plan, seed, **options), "directory": where})
         return self.directory / where
 
-    def pending(self, plan: Plan, seed: int) -> None:
-        scratch = self.directory / "scratch"
-        cell = write_run(scratch, plan, seed)
-        for path in scratch.iterdir():
-            path.unlink()
-        scratch.rmdir()
+    def pending(self, plan: ArmPlan, seed: int) -> None:
         measured = ("budget_tokens", "nominal_density", "language", "corpus")
-        planned = {key: value for key, value in cell.items() if key not in measured}
-        self.cells.append({**planned, "directory": f"runs/{plan.arm}-s{seed}-pending"})
+        planned = {key: value for key, value in run_record(plan, seed).items() if key not in measured}
+        self.planned.append({**planned, "directory": f"runs/{plan.arm}-s{seed}-pending"})
 
     def finish(self, **plan: Any) -> Path:
         self.directory.mkdir(parents=True, exist_ok=True)
-        durable.write_json(self.directory / "plan.json", self.cells)
-        durable.write_json(self.directory / "grid.yaml", {"title": "A grid", **plan})  # JSON is YAML
+        durable.write_json(self.directory / run_directory.PLAN, self.planned)
+        durable.write_json(self.directory / run_directory.GRID, {"title": "A grid", **plan})  # JSON is YAML
         return self.directory
 
 
 def write_pair(builder: GridBuilder, seeds: int = 3) -> Path:
     """CLM ahead of MLM, three finished seeds each."""
     for seed in range(seeds):
-        builder.run(yardsticks(CLM, 8_000), seed)
-        builder.run(yardsticks(MLM, 30_000), seed)
+        builder.run(on_text(CLM, 8_000), seed)
+        builder.run(on_text(MLM, 30_000), seed)
     return builder.finish()
 
 
-def write_two_languages(builder: GridBuilder, seeds: int = 3) -> Path:
+def write_two_data_groups(builder: GridBuilder, seeds: int = 3) -> Path:
     """The same two arms on a language with known rules and on the King James Bible."""
     for seed in range(seeds):
-        builder.run(known_rules(CLM, falling(20), 3.4, rising(0.5, 0.78, 2_000, 0.003)), seed)
-        builder.run(known_rules(MLM, falling(40), 2.9, rising(0.5, 0.86, 4_000, 0.003)), seed)
+        builder.run(on_known_rules(CLM, falling(20), 3.4, rising(0.5, 0.78, 2_000, 0.003)), seed)
+        builder.run(on_known_rules(MLM, falling(40), 2.9, rising(0.5, 0.86, 4_000, 0.003)), seed)
     for seed in range(seeds):
         for plan, half in ((CLM, 8_000), (MLM, 30_000)):
-            text = replace(plan, factors={"language": "King James", "arm": plan.arm}, arm=f"King James, {plan.arm}")
-            builder.run(yardsticks(text, half), seed)
+            builder.run(on_text(in_language(plan, "King James"), half), seed)
     return builder.finish()

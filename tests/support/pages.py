@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-
-from tests.support.grids import Plan, rising
-
-
-def small(plan: Plan, half: float = 8_000) -> Plan:
-    """One yardstick and one loss: a report of it is drawn in a second or two."""
-    curves = {"word_swap/accuracy": rising(0.5, 0.8, half, 0.003), "validation/loss": rising(8, 4, half)}
-    return replace(plan, curves=curves)
 
 
 class Page(HTMLParser):
@@ -24,13 +15,13 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.words: list[str] = []
         self.feed(text)
         assert not self.open
 
     def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
+        self.tags.append((tag, dict(attrs)))
         if tag not in self.void:
             self.open.append(tag)
 
@@ -46,6 +37,6 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
-def read(path: Path) -> list[dict[str, str]]:
+def read_table(path: Path) -> list[dict[str, str]]:
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

@@ -1,64 +1,69 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from analysis.records.cells import Missing
+from analysis.records.quantities import EXCESS_LOSS
+from analysis.records.read_results import read_results
+from analysis.records.run_records import Missing
+from analysis.statistics.compare import compare, comparisons
 from analysis.statistics.convergence import (
     Crossing,
+    budget_ratios,
+    counted_crossings,
+    crossings,
     crossover,
     first_crossing,
     mean_budget,
-    ratio,
+    mean_budget_ratio,
 )
-from analysis.statistics.curves import Line
+from analysis.statistics.curves import Curve
 from analysis.statistics.intervals import log_interval
+from analysis.statistics.thresholds import Threshold, automatic_thresholds
+from tests.support.grids import CLM, MLM, SNAPSHOTS, GridBuilder, curve, rising
 
 
-def line(x, y, seed=0, finished=True):
-    return Line(seed, np.asarray(x, float), np.asarray(y, float), finished)
-
-
-def walk_to(curve: Line, goal: float, points: int = 200_001) -> float:
+def walk_to(curve: Curve, wanted: float, points: int = 200_001) -> float:
     """Brute force: the first of many places, evenly spaced in log budget, where the best has arrived."""
     best = np.maximum.accumulate(curve.y)
     fine = np.geomspace(curve.x[0], curve.x[-1], points)
     values = np.interp(np.log(fine), np.log(curve.x), best)
-    return float(fine[np.argmax(values >= goal)])
+    return float(fine[np.argmax(values >= wanted)])
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_first_crossing_is_brute_force(seed):
     rng = np.random.default_rng(seed)
-    curve = line(np.cumsum(rng.uniform(1, 50, 12)) * 1000, np.sort(rng.uniform(0, 1, 12)) + rng.normal(0, 0.1, 12))
-    best = np.maximum.accumulate(curve.y)
-    goal = float(best[0] + 0.6 * (best[-1] - best[0]))
-    found = first_crossing(curve, goal)
+    recorded = curve(np.cumsum(rng.uniform(1, 50, 12)) * 1000, np.sort(rng.uniform(0, 1, 12)) + rng.normal(0, 0.1, 12))
+    best = np.maximum.accumulate(recorded.y)
+    wanted = float(best[0] + 0.6 * (best[-1] - best[0]))
+    found = first_crossing(recorded, wanted)
     assert found.kind == "reached"
-    assert found.budget == pytest.approx(walk_to(curve, goal), rel=1e-4)
+    assert found.budget == pytest.approx(walk_to(recorded, wanted), rel=1e-4)
 
 
 def test_running_best_ignores_a_later_fall():
-    assert first_crossing(line([1, 10, 100], [0, 1, 0]), 0.5) == Crossing(pytest.approx(math.sqrt(10)), "reached")
+    assert first_crossing(curve([1, 10, 100], [0, 1, 0]), 0.5) == Crossing(pytest.approx(math.sqrt(10)), "reached")
 
 
 def test_exactly_at_a_snapshot():
-    assert first_crossing(line([1, 10, 100], [0, 0.5, 1]), 0.5).budget == pytest.approx(10)
+    assert first_crossing(curve([1, 10, 100], [0, 0.5, 1]), 0.5).budget == pytest.approx(10)
 
 
 def test_segment_from_zero_is_linear():
-    assert first_crossing(line([0, 100], [0, 1]), 0.25) == Crossing(25.0, "reached")
+    assert first_crossing(curve([0, 100], [0, 1]), 0.25) == Crossing(25.0, "reached")
 
 
 def test_censoring():
-    curve = line([5, 10], [0.2, 0.3])
-    assert first_crossing(curve, 0.4) == Crossing(10, "never")
-    assert first_crossing(curve, 0.1) == Crossing(5, "early")
-    assert first_crossing(line([5, 10], [0.2, 0.3], finished=False), 0.4) == Crossing(10, "unfinished")
+    recorded = curve([5, 10], [0.2, 0.3])
+    assert first_crossing(recorded, 0.4) == Crossing(10, "never")
+    assert first_crossing(recorded, 0.1) == Crossing(5, "early")
+    assert first_crossing(curve([5, 10], [0.2, 0.3], finished=False), 0.4) == Crossing(10, "unfinished")
 
 
 def test_falling_quantities_cross_downwards():
-    assert first_crossing(line([1, 100], [4, 2]), 3, falling=True) == Crossing(pytest.approx(10), "reached")
+    assert first_crossing(curve([1, 100], [4, 2]), 3, falling=True) == Crossing(pytest.approx(10), "reached")
 
 
 def test_mean_budget_is_geometric_and_refuses_censored_seeds():
@@ -73,10 +78,10 @@ def test_mean_budget_is_geometric_and_refuses_censored_seeds():
 def test_paired_ratio():
     arm = {s: Crossing(b, "reached") for s, b in enumerate([200.0, 330.0, 500.0])}
     reference = {s: Crossing(b, "reached") for s, b in enumerate([100.0, 110.0, 250.0])}
-    found = ratio(arm, reference, [0, 1, 2])
+    found = budget_ratios(arm, reference, [0, 1, 2])
     assert found.exact == pytest.approx({0: 2.0, 1: 3.0, 2: 2.0})
     assert found.interval == log_interval(found.exact.values())
-    assert ratio(arm, reference, [0, 1]).interval == log_interval([2.0, 3.0])
+    assert budget_ratios(arm, reference, [0, 1]).interval == log_interval([2.0, 3.0])
 
 
 @pytest.mark.parametrize(
@@ -93,14 +98,14 @@ def test_paired_ratio():
 def test_censored_ratio_leaves_a_bound_and_no_interval(ours, theirs, bound):
     arm = {0: Crossing(200, "reached"), 1: Crossing(ours[1], ours[0])}
     reference = {0: Crossing(100, "reached"), 1: Crossing(theirs[1], theirs[0])}
-    found = ratio(arm, reference, [0, 1])
+    found = budget_ratios(arm, reference, [0, 1])
     assert isinstance(found.interval, Missing) and "1 of 2 seeds censored" in str(found.interval)
     assert found.bound == bound
 
 
 def test_crossover_known_and_brute_force():
     x = [1, 10, 100, 1000]
-    ours, theirs = line(x, [0, 0.2, 0.6, 0.9]), line(x, [0.3, 0.4, 0.5, 0.6])
+    ours, theirs = curve(x, [0, 0.2, 0.6, 0.9]), curve(x, [0.3, 0.4, 0.5, 0.6])
     found = crossover(ours, theirs)
     fine = np.geomspace(1, 1000, 200_001)
     gap = np.interp(np.log(fine), np.log(x), ours.y) - np.interp(np.log(fine), np.log(x), theirs.y)
@@ -110,18 +115,90 @@ def test_crossover_known_and_brute_force():
 
 def test_crossover_several_times_and_never():
     x = [1, 10, 100, 1000]
-    found = crossover(line(x, [1, 0, 1, 0]), line(x, [0, 1, 0, 1]))
+    found = crossover(curve(x, [1, 0, 1, 0]), curve(x, [0, 1, 0, 1]))
     assert (found.changes, found.leads_at_end) == (3, False)
     assert (found.first, found.last) == pytest.approx((10**0.5, 10**2.5))
-    apart = crossover(line(x, [2, 2, 2, 2]), line(x, [1, 1, 1, 1]))
+    apart = crossover(curve(x, [2, 2, 2, 2]), curve(x, [1, 1, 1, 1]))
     assert (apart.first, apart.last, apart.changes, apart.leads_at_end) == (None, None, 0, True)
-    assert crossover(line(x, [1, 1, 1, 1]), line(x, [1, 1, 1, 1])).leads_at_end is None
+    assert crossover(curve(x, [1, 1, 1, 1]), curve(x, [1, 1, 1, 1])).leads_at_end is None
 
 
 def test_crossover_ties_and_falling_and_unequal_snapshots():
     x = [1, 10, 100, 1000]
-    assert crossover(line(x, [0, 1, 1, 2]), line(x, [1, 1, 1, 1])).first == pytest.approx(100)
-    assert crossover(line(x, [0, 1, 0, 0]), line(x, [1, 1, 1, 1])).changes == 0
-    assert crossover(line(x, [4, 3, 2, 1]), line(x, [2, 2, 2, 2]), falling=True).leads_at_end is True
-    moved = crossover(line([2, 200], [0, 2]), line([1, 20, 400], [1, 1, 1]))
+    assert crossover(curve(x, [0, 1, 1, 2]), curve(x, [1, 1, 1, 1])).first == pytest.approx(100)
+    assert crossover(curve(x, [0, 1, 0, 0]), curve(x, [1, 1, 1, 1])).changes == 0
+    assert crossover(curve(x, [4, 3, 2, 1]), curve(x, [2, 2, 2, 2]), falling=True).leads_at_end is True
+    moved = crossover(curve([2, 200], [0, 2]), curve([1, 20, 400], [1, 1, 1]))
     assert moved.first == pytest.approx(20)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_first_crossing_in_log_log_is_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    x = np.cumsum(rng.uniform(1, 50, 12)) * 1000
+    recorded = curve(x, 300 * x**-0.5 * np.exp(rng.normal(0, 0.2, 12)))
+    best = np.minimum.accumulate(recorded.y)
+    wanted = float(math.sqrt(best[0] * best[-1]))
+    fine = np.geomspace(x[0], x[-1], 200_001)
+    walked = fine[np.argmax(np.interp(np.log(fine), np.log(x), np.log(best)) <= math.log(wanted))]
+    found = first_crossing(recorded, wanted, falling=True, logarithmic=True)
+    assert found.kind == "reached" and found.budget == pytest.approx(walked, rel=1e-4)
+
+
+def test_a_segment_that_ends_below_zero_is_linear_in_the_value():
+    assert first_crossing(curve([1, 100], [0.3, -0.1]), 0.1, True, True).budget == pytest.approx(10)
+
+
+def test_crossover_of_power_laws_is_where_they_meet():
+    x = np.asarray(SNAPSHOTS, float)
+    ours, theirs = curve(x, 40 * x**-0.6), curve(x, 8 * x**-0.4)
+    assert crossover(ours, theirs, True, True).first == pytest.approx(5**5)  # 40/8 = t^0.2
+    assert crossover(curve(x, ours.y - 0.1), theirs, True, True).leads_at_end is True
+
+
+def test_ratio_and_budget_of_power_laws_are_exact_on_every_axis(power_laws):
+    (pair,) = comparisons(power_laws)
+    first, second, _, last = automatic_thresholds(power_laws, EXCESS_LOSS)
+    assert crossings(power_laws.arms[0], first, "tokens")[0].budget == pytest.approx((20 / 0.5) ** 2)
+    for threshold in (first, second):
+        ratio = mean_budget_ratio(pair, threshold, "tokens")
+        assert not isinstance(ratio, Missing) and (ratio.mean, ratio.n) == (pytest.approx(4), 3)
+    assert mean_budget_ratio(pair, first, "targets").mean == pytest.approx(4 * 0.15 / 0.99)
+    assert "3 of 3 seeds censored" in str(mean_budget_ratio(pair, last, "tokens"))
+
+
+def test_budget_ratio_of_a_grid_is_what_its_curves_say(builder):
+    """A saturating curve that is twice as slow needs twice the budget; on snapshots, up to interpolation."""
+    for seed in range(3):
+        builder.run(replace(CLM, quantities={"word_swap/accuracy": rising(0.5, 0.9, 10_000)}), seed)
+        builder.run(replace(MLM, quantities={"word_swap/accuracy": rising(0.5, 0.9, 20_000)}), seed)
+    results = read_results(builder.finish())
+    clm, mlm = results.arms
+    ratio = mean_budget_ratio(compare(mlm, clm), Threshold("word_swap/accuracy", 0.7, ""), "tokens")
+    assert not isinstance(ratio, Missing) and ratio.n == 3
+    assert ratio.mean == pytest.approx(2, rel=0.05)
+    per_target = mean_budget_ratio(compare(mlm, clm), Threshold("word_swap/accuracy", 0.7, ""), "targets")
+    assert not isinstance(per_target, Missing)
+    assert per_target.mean == pytest.approx(ratio.mean * 0.15 / 0.99, rel=1e-3)
+
+
+def test_own_loss_has_no_ratio_between_objectives(pair_grid):
+    clm, mlm = read_results(pair_grid).arms
+    ratio = mean_budget_ratio(compare(mlm, clm), Threshold("validation/loss", 6.0, ""), "tokens")
+    assert "different questions" in str(ratio)
+
+
+def test_means_leave_out_unfinished_runs_whether_they_crossed_or_not(tmp_path):
+    builder = GridBuilder(tmp_path / "g")
+    plan = replace(CLM, quantities={"word_swap/accuracy": rising(0.5, 0.9, 5_000)})
+    builder.run(plan, 0)
+    builder.run(plan, 1, tokens=50_000, state="interrupted")
+    builder.run(plan, 2, tokens=2_000, state="interrupted")
+    (arm,) = read_results(builder.finish()).arms
+    threshold = Threshold("word_swap/accuracy", 0.7, "")
+    assert {s: c.kind for s, c in crossings(arm, threshold, "tokens").items()} == {
+        0: "reached",
+        1: "reached",
+        2: "unfinished",
+    }
+    assert set(counted_crossings(arm, threshold, "tokens")) == {0}

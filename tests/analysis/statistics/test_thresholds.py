@@ -1,78 +1,39 @@
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from analysis.records.cells import Missing
-from analysis.records.load import load
-from analysis.statistics.compare import compare
-from analysis.statistics.convergence import (
-    counted,
-    crossings,
-)
-from analysis.statistics.thresholds import Threshold, parse_threshold, thresholds
-from analysis.tables.convergence import ratio_cell
-from tests.support.grids import CLM, MLM, GridBuilder, rising, write_pair
+from analysis.records.quantities import EXCESS_LOSS
+from analysis.records.read_results import read_results
+from analysis.records.run_records import Missing
+from analysis.statistics.thresholds import EXCESS_STEPS, automatic_thresholds, parse_threshold, representative
+from tests.support.grids import CLM, SNAPSHOTS, constant, on_known_rules, rising
 
 
 def test_thresholds_are_fractions_of_the_gain_over_chance(pair_grid):
-    grid = load(pair_grid)
-    best = max(np.mean(list(arm.finals("word_swap/accuracy").values())) for arm in grid.arms)
-    firsts = [[c.series["word_swap/accuracy"].values[0] for c in arm.cells] for arm in grid.arms]
+    results = read_results(pair_grid)
+    best = max(np.mean(list(arm.final_scores("word_swap/accuracy").values())) for arm in results.arms)
+    firsts = [[run.series["word_swap/accuracy"].values[0] for run in arm.runs] for arm in results.arms]
     start = max(0.5, *(np.mean(first) for first in firsts))
-    found = thresholds(grid, "word_swap/accuracy")
-    assert [goal.value for goal in found] == pytest.approx([start + f * (best - start) for f in (0.5, 0.75, 0.9)])
-    assert "the best first snapshot" in thresholds(grid, "probe/books/macro_f1")[0].origin
+    found = automatic_thresholds(results, "word_swap/accuracy")
+    assert [threshold.value for threshold in found] == pytest.approx(
+        [start + f * (best - start) for f in (0.5, 0.75, 0.9)]
+    )
+    assert "the best first snapshot" in automatic_thresholds(results, "probe/books/macro_f1")[0].origin
 
 
 def test_thresholds_start_at_chance_when_the_first_snapshot_is_below_it(builder):
-    curves = {"probe/books/accuracy": rising(0.2, 0.9, 9_000), "probe/books/majority_accuracy": lambda t, s: 0.4}
-    builder.run(replace(CLM, curves=curves), 0)
-    half, *_ = thresholds(load(builder.finish()), "probe/books/accuracy")
+    quantities = {"probe/books/accuracy": rising(0.2, 0.9, 9_000), "probe/books/majority_accuracy": constant(0.4)}
+    builder.run(replace(CLM, quantities=quantities), 0)
+    half, *_ = automatic_thresholds(read_results(builder.finish()), "probe/books/accuracy")
     assert "from the majority class (0.400) to clm" in half.origin
 
 
 def test_no_threshold_when_nothing_is_learned_or_finished(builder):
-    builder.run(replace(CLM, curves={"word_swap/accuracy": lambda t, s: 0.49}), 0)
-    grid = load(builder.finish())
-    assert "no arm ends above chance" in str(thresholds(grid, "word_swap/accuracy"))
-
-
-def test_budget_ratio_of_a_grid_is_what_its_curves_say(builder):
-    """A saturating curve that is twice as slow needs twice the budget; on snapshots, up to interpolation."""
-    for seed in range(3):
-        builder.run(replace(CLM, curves={"word_swap/accuracy": rising(0.5, 0.9, 10_000)}), seed)
-        builder.run(replace(MLM, curves={"word_swap/accuracy": rising(0.5, 0.9, 20_000)}), seed)
-    grid = load(builder.finish())
-    clm, mlm = grid.arms
-    cell = ratio_cell(compare(mlm, clm), Threshold("word_swap/accuracy", 0.7, ""), "tokens")
-    assert not isinstance(cell, Missing) and cell.n == 3
-    assert cell.mean == pytest.approx(2, rel=0.05)
-    per_target = ratio_cell(compare(mlm, clm), Threshold("word_swap/accuracy", 0.7, ""), "targets")
-    assert not isinstance(per_target, Missing)
-    assert per_target.mean == pytest.approx(cell.mean * 0.15 / 0.99, rel=1e-3)
-
-
-def test_own_loss_has_no_ratio_between_objectives(pair_grid):
-    clm, mlm = load(pair_grid).arms
-    cell = ratio_cell(compare(mlm, clm), Threshold("validation/loss", 6.0, ""), "tokens")
-    assert "different questions" in str(cell)
-
-
-def test_means_leave_out_unfinished_runs_whether_they_crossed_or_not(tmp_path):
-    builder = GridBuilder(tmp_path / "g")
-    plan = replace(CLM, curves={"word_swap/accuracy": rising(0.5, 0.9, 5_000)})
-    builder.run(plan, 0)
-    builder.run(plan, 1, tokens=50_000, state="interrupted")
-    builder.run(plan, 2, tokens=2_000, state="interrupted")
-    (arm,) = load(builder.finish()).arms
-    goal = Threshold("word_swap/accuracy", 0.7, "")
-    assert {s: c.kind for s, c in crossings(arm, goal, "tokens").items()} == {
-        0: "reached",
-        1: "reached",
-        2: "unfinished",
-    }
-    assert set(counted(arm, goal, "tokens")) == {0}
+    builder.run(replace(CLM, quantities={"word_swap/accuracy": constant(0.49)}), 0)
+    results = read_results(builder.finish())
+    assert "no arm ends above chance" in str(automatic_thresholds(results, "word_swap/accuracy"))
 
 
 @pytest.mark.parametrize("text", ["word_swap/accuracy", "=0.5", "a=b", "a=nan", ""])
@@ -82,10 +43,17 @@ def test_threshold_text_must_be_quantity_and_number(text):
 
 
 def test_threshold_text():
-    assert parse_threshold("validation/loss@0.15=3.5") == ("validation/loss@0.15", 3.5)
+    assert parse_threshold("cloze/0.15/loss=3.5") == ("cloze/0.15/loss", 3.5)
 
 
-def test_pair_grid_has_the_slower_arm_behind(tmp_path):
-    grid = load(write_pair(GridBuilder(tmp_path / "g"), seeds=2))
-    clm, mlm = grid.arms
-    assert compare(mlm, clm).verdict("probe/books/accuracy") == "clm is ahead"
+def test_excess_thresholds_are_what_some_run_reached_after_its_first_snapshot(power_laws):
+    found = automatic_thresholds(power_laws, EXCESS_LOSS)
+    assert min(run.final_score(EXCESS_LOSS) for run in power_laws.runs) == pytest.approx(20 / math.sqrt(SNAPSHOTS[-1]))
+    assert [threshold.value for threshold in found] == [0.5, 0.2, 0.1, 0.05]
+    assert representative(power_laws, found).value == 0.2  # seed 2 of MLM ends at 0.107
+
+
+def test_no_excess_threshold_is_said(builder):
+    builder.run(on_known_rules(CLM, constant(0.9), 3.4, rising(0.5, 0.78, 2_000)), 0)
+    found = automatic_thresholds(read_results(builder.finish()), EXCESS_LOSS)
+    assert isinstance(found, Missing) and f"any of {EXCESS_STEPS[0]:g}" in str(found)

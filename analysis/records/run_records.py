@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,15 +58,18 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunRecords:
     """One planned run, with whatever it has recorded so far."""
 
     name: str
     arm: str
     seed: int
     objective: str
+    attention: str
+    """Who sees whom: "causal" or "bidirectional"."""
     factors: dict[str, str]
     mask_rate: float | None
+    """None for an objective without one."""
     mix: tuple[float, ...] | None
     budget_tokens: int
     nominal_density: float | None
@@ -77,7 +80,9 @@ class Cell:
     state: run_directory.RunState
     series: dict[str, Series]
     pairing: dict[str, Any] | None
-    last: metrics_file.Row | None
+    stream: dict[int, str]
+    """Rolling hash of the text consumed, by step."""
+    last_row: metrics_file.Row | None
     """The last row recorded, of any quantity."""
 
     @property
@@ -92,7 +97,12 @@ class Cell:
         planned = f" of {self.budget_tokens:,}" if self.budget_tokens else ""
         return f"{self.state.state} at {self.state.tokens:,}{planned} tokens"
 
-    def final(self, quantity: str) -> float | Missing:
+    @property
+    def log(self) -> str:
+        """Where the run's log lies."""
+        return self.state.log or str(self.directory / run_directory.LOG)
+
+    def final_score(self, quantity: str) -> float | Missing:
         """The last value of a finished run. An unfinished one has none: budgets would differ."""
         if not self.finished:
             return Missing(f"{self.name}: {self.progress}")
@@ -104,40 +114,53 @@ class Cell:
         return float(series.values[-1])
 
 
-@dataclass(frozen=True)
+def finished_of_planned(runs: Sequence[RunRecords]) -> str:
+    """How many runs are finished, as `2 of 3`."""
+    return f"{sum(run.finished for run in runs)} of {len(runs)}"
+
+
+@dataclass(frozen=True, eq=False)
 class Arm:
-    """The cells that differ only by seed."""
+    """The runs that differ only by seed; equal to itself alone, so that it can be a key."""
 
     name: str
-    cells: tuple[Cell, ...]
+    runs: tuple[RunRecords, ...]
 
     @property
     def objective(self) -> str:
-        return self.cells[0].objective
+        return self.runs[0].objective
+
+    @property
+    def is_causal(self) -> bool:
+        return self.runs[0].attention == "causal"
 
     @property
     def mask_rate(self) -> float | None:
-        return self.cells[0].mask_rate
+        return self.runs[0].mask_rate
 
     @property
     def mix(self) -> tuple[float, ...] | None:
-        return self.cells[0].mix
+        return self.runs[0].mix
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return self.runs[0].factors
 
     @property
     def is_baseline(self) -> bool:
-        """True for masked language modelling as in BERT: 15 %, replaced 80/10/10."""
+        """True for the corruption of BERT: 15 % masked, replaced 80/10/10."""
         rate, mix = self.mask_rate, self.mix
         return rate is not None and mix is not None and np.allclose((rate, *mix), (BASELINE_RATE, *BASELINE_MIX))
 
-    def cell(self, seed: int) -> Cell | None:
-        return next((cell for cell in self.cells if cell.seed == seed), None)
+    def run(self, seed: int) -> RunRecords | None:
+        return next((run for run in self.runs if run.seed == seed), None)
 
-    def finals(self, quantity: str) -> dict[int, float]:
+    def final_scores(self, quantity: str) -> dict[int, float]:
         """Final score by seed, finished runs only."""
-        scores = {cell.seed: cell.final(quantity) for cell in self.cells}
+        scores = {run.seed: run.final_score(quantity) for run in self.runs}
         return {seed: score for seed, score in scores.items() if not isinstance(score, Missing)}
 
     def why_missing(self, quantity: str) -> Missing:
-        """The reason of the first cell that has no final score."""
-        reasons = (cell.final(quantity) for cell in self.cells)
+        """The reason of the first run that has no final score."""
+        reasons = (run.final_score(quantity) for run in self.runs)
         return next((r for r in reasons if isinstance(r, Missing)), Missing("no run planned"))

@@ -1,0 +1,81 @@
+"""How each arm is drawn in all figures, and the legend that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.figures.style import plain
+from analysis.records.results import Results
+from analysis.records.run_records import Arm
+
+# Okabe and Ito 2008, "Color Universal Design"; their yellow is left to the last, it is faint on white.
+BLUE, VERMILION = "#0072B2", "#D55E00"
+OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F", "#B8A800")
+MARKERS = ("s", "^", "D", "v", "p", "X", "h", "*")
+
+
+@dataclass(frozen=True)
+class ArmStyle:
+    """How one arm is drawn everywhere: causal arms solid, all others dashed."""
+
+    color: str
+    line: str
+    marker: str
+    name: str
+
+
+def arm_styles(results: Results) -> dict[str, ArmStyle]:
+    """A fixed style for each arm: the first causal arm blue, the baseline vermilion, others in the order planned.
+
+    Where there is no baseline, the first other arm takes its place. Arms of one name in several data groups are drawn
+    alike in all of them.
+    """
+    roles: dict[str, set[str]] = {}
+    causal: dict[str, bool] = {}
+    for group in (results.whole or results).data_groups:
+        first = next((arm for arm in group.arms if arm.is_causal), None)
+        second = group.baseline() or next((arm for arm in group.arms if arm is not first), None)
+        for arm in group.arms:
+            role = "first" if arm is first else "second" if arm is second else "other"
+            roles.setdefault(arm.name, set()).add(role)
+            causal.setdefault(arm.name, arm.is_causal)
+    styles: dict[str, ArmStyle] = {}
+    others = 0
+    for name, played in roles.items():
+        if played == {"first"}:
+            color, marker = BLUE, "o"
+        elif played == {"second"}:
+            color, marker = VERMILION, MARKERS[0]
+        else:
+            color, marker = OTHERS[others % len(OTHERS)], MARKERS[1 + others % (len(MARKERS) - 1)]
+            others += 1
+        styles[name] = ArmStyle(color, "-" if causal[name] else "--", marker, plain(name))
+    return styles
+
+
+def draw_legend(figure: Figure, arms: Sequence[Arm], results: Results, extra: Sequence[Line2D] = ()) -> None:
+    """One legend below the panels: arms with the number of seeds behind each mean.
+
+    Arms of one name in several data groups have one entry.
+    """
+    counts: dict[str, dict[str, None]] = {}
+    for arm in arms:
+        finished = sum(run.finished for run in arm.runs)
+        started = sum(bool(run.series) for run in arm.runs)
+        n = f"n = {finished}" if finished else f"n = {started}, unfinished"
+        counts.setdefault(arm.name, {})[n] = None
+    styles = arm_styles(results)
+    handles = []
+    for name, found in counts.items():
+        style, n = styles[name], " and ".join(found)
+        label = f"{style.name} ({n})"
+        handles.append(Line2D([], [], color=style.color, ls=style.line, marker=style.marker, label=label))
+    handles += list(extra)
+    longest = max((len(str(handle.get_label())) for handle in handles), default=1)
+    room = int(figure.get_figwidth() * 13)
+    columns = max(1, min(len(handles), room // (longest + 9)))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)

@@ -1,0 +1,94 @@
+"""From a directory to the results of a grid or of a single run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from analysis.records.impossible import refuse_impossible
+from analysis.records.results import Results
+from analysis.records.run_records import Arm, RunRecords, Series
+from experiments.records import durable, metrics_file, run_directory
+
+
+def read_results(directory: Path) -> Results:
+    """Read a grid, or a single run.
+
+    Raises ValueError when the directory is neither, holds one arm and seed twice, or holds a loss below the Bayes loss.
+    """
+    directory = Path(directory)
+    plan = directory / run_directory.PLAN
+    try:
+        records = run_directory.read_runs(directory)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{plan} lacks {error}; it was not written by this program") from error
+    if not records and not plan.exists():
+        raise ValueError(f"{directory} holds no run: no {run_directory.PLAN}, and no {run_directory.RUN} below it")
+    runs = [_read_run(directory, record) for record in records]
+    _refuse_duplicates(runs)
+    refuse_impossible(runs)
+    names = dict.fromkeys(run.arm for run in runs)
+    arms = tuple(Arm(name, tuple(run for run in runs if run.arm == name)) for name in names)
+    grid = _read_grid(directory / run_directory.GRID)
+    baseline = grid.get("baseline")
+    title = str(grid.get("title") or next((run.title for run in runs if run.title), directory.resolve().name))
+    return Results(directory, title, baseline if isinstance(baseline, str) else None, arms)
+
+
+def _read_run(directory: Path, record: dict[str, Any]) -> RunRecords:
+    try:
+        run = directory / record["directory"]
+        name, arm, seed = str(record["name"]), str(record["arm"]), int(record["seed"])
+        objective, attention = str(record["objective"]), str(record["attention"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"a run of {directory} lacks {error}; it was not written by this program") from error
+    rows = metrics_file.read_metrics(run)
+    by_quantity: dict[str, list[metrics_file.Row]] = {}
+    for row in rows:
+        by_quantity.setdefault(row.quantity, []).append(row)
+    mix = record.get("corruption_mix")
+    pairing = run / run_directory.PAIRING
+    return RunRecords(
+        name=name,
+        arm=arm,
+        seed=seed,
+        objective=objective,
+        attention=attention,
+        factors={str(k): str(v) for k, v in (record.get("factors") or {}).items()},
+        mask_rate=record.get("mask_rate"),
+        mix=tuple(mix) if mix is not None else None,
+        budget_tokens=int(record.get("budget_tokens") or 0),
+        nominal_density=record.get("nominal_density"),
+        title=str(record.get("title") or ""),
+        corpus=str(record["corpus"]) if record.get("corpus") else None,
+        directory=run,
+        state=run_directory.run_state(run),
+        series={quantity: Series.from_rows(found) for quantity, found in by_quantity.items()},
+        pairing=durable.read_json(pairing) if pairing.exists() else None,
+        stream=metrics_file.read_stream(run),
+        last_row=rows[-1] if rows else None,
+    )
+
+
+def _refuse_duplicates(runs: Iterable[RunRecords]) -> None:
+    found: dict[tuple[str, int], RunRecords] = {}
+    for run in runs:
+        first = found.setdefault((run.arm, run.seed), run)
+        if first is not run:
+            raise ValueError(
+                f"arm {run.arm} has seed {run.seed} twice, in {first.directory} and {run.directory}; "
+                "report one grid at a time"
+            )
+
+
+def _read_grid(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        grid = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not valid YAML ({' '.join(str(error).split())})") from error
+    return grid if isinstance(grid, dict) else {}

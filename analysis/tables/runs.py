@@ -1,0 +1,37 @@
+"""The table of runs: how far each is."""
+
+from __future__ import annotations
+
+from analysis.records.results import Results
+from analysis.records.run_records import Missing, RunRecords
+from analysis.tables.table import Column, Table, Value
+
+
+def runs_table(results: Results) -> Table:
+    """Every planned run and how far it is."""
+    columns = (
+        Column("run"),
+        Column("arm"),
+        Column("seed", "count"),
+        Column("state"),
+        Column("tokens", "count"),
+        Column("budget", "count"),
+        Column("tokens per second", "count"),
+        Column("note"),
+    )
+    rows: list[tuple[Value, ...]] = []
+    for run in results.runs:
+        speed: Value = run.state.tokens_per_second or Missing("not recorded")
+        budget: Value = run.budget_tokens or Missing("known once it begins")
+        rows.append((run.name, run.arm, run.seed, run.state.state, run.state.tokens, budget, speed, _note(run)))
+    return Table("runs", "Every planned run and its state.", columns, rows)
+
+
+def _note(run: RunRecords) -> str:
+    parts = []
+    if run.state.state == "failed":
+        parts.append(run.state.error or "no error recorded")
+        parts.append(f"log: {run.log}")
+    if dropped := sorted(q for q, series in run.series.items() if series.dropped):
+        parts.append(f"values that are not finite left out of {', '.join(dropped)}")
+    return "; ".join(parts) or "–"

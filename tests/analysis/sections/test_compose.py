@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+import pytest
+
+from analysis.records.read_results import read_results
+from analysis.report import write_report
+from analysis.sections.compose import compose
+from analysis.sections.document import slugs
+from tests.support.grids import CLM, MLM, PREFIX, falling, in_language, minimal, on_known_rules, rising
+from tests.support.pages import Page, read_table
+
+
+@pytest.fixture(scope="module")
+def report(two_data_groups, tmp_path_factory):
+    return write_report(two_data_groups, tmp_path_factory.mktemp("out") / "report").parent
+
+
+def test_unpaired_arms_of_one_data_group_are_still_refused(builder):
+    builder.run(in_language(CLM, "English"), 0)
+    builder.run(in_language(MLM, "English", pairing={"data": "other"}), 0)
+    builder.run(in_language(CLM, "Chinese", corpus="PeoplesDaily"), 0)
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    refusal = "English: Refused: mlm and clm are not paired: packed data"
+    assert any(alert.startswith(refusal) for alert in document.alerts)
+
+
+def test_each_data_group_has_its_parts_under_its_own_names(report):
+    figures = {path.stem for path in (report / "figures").glob("*.png")}
+    assert {"overview", "excess-and-probe", "excess-loss", "states-probe", "curves-probe-books-accuracy"} <= figures
+    both = ("own-losses", "density", "final-scores", "budget-to-threshold", "budget-ratios")
+    assert {f"{name}-{slug}" for name in both for slug in ("known-rules", "King-James")} <= figures
+    assert not set(both) & figures and "common-mask-rates" in figures  # known rules recorded no losses at rates
+    tables = {path.stem for path in (report / "tables").glob("*.csv")}
+    assert {"bayes_loss", "published_objective", "runs", "budgets_known-rules", "budgets_King-James"} <= tables
+    page = Page((report / "report.html").read_text())
+    anchors = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(set(anchors)) == len(anchors)
+    assert page.text.count("Published, not measured here") == 1
+    for words in ("4 arms, on 2 data groups", "known rules: Excess loss at the end", "known rules: Own losses"):
+        assert words in page.text
+    assert "refused" not in page.text.lower() and "different budgets" not in page.text
+
+
+def test_budget_tables_have_the_arms_and_quantities_of_their_data_group(report):
+    rules, text = (read_table(report / "tables" / f"budgets_{slug}.csv") for slug in ("known-rules", "King-James"))
+    assert {row["quantity"] for row in rules} == {"excess loss (nats per target)", "states probe, accuracy"}
+    assert {row["quantity"] for row in text} == {"books probe, accuracy", "word-swap accuracy"}
+    assert all("missing (nothing recorded)" not in row.values() for row in rules + text)
+
+
+def test_budgets_may_differ_between_data_groups_but_not_within(builder):
+    for tokens, language, corpus in ((1_000, "English", "KingJames"), (2_000, "Chinese", "PeoplesDaily")):
+        builder.run(in_language(CLM, language, corpus=corpus), 0)
+        builder.planned[-1]["budget_tokens"] = tokens
+    for run in builder.planned:
+        (builder.directory / run["directory"] / "run.json").unlink()
+    assert not compose(read_results(builder.finish()), [], "tokens", True).alerts
+    builder.planned[1] |= {"factors": builder.planned[0]["factors"], "corpus": "KingJames"}
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    assert any("different budgets" in alert for alert in document.alerts)
+
+
+def test_a_single_data_group_keeps_plain_names(builder):
+    plan = replace(on_known_rules(CLM, falling(20), 3.4, rising(0.5, 0.78, 2_000)), arm="CLM", factors={"arm": "CLM"})
+    builder.run(plan, 0)
+    names = [drawing.name for drawing in compose(read_results(builder.finish()), [], "tokens", True).drawings]
+    assert {"overview", "excess-and-probe", "excess-loss", "states-probe", "own-losses"} <= set(names)
+
+
+def test_slugs_differ_whatever_the_data_groups_are_called():
+    assert slugs(["known rules", "known/rules", "人民日报", "///", "***"]) == [
+        "known-rules",
+        "known-rules-2",
+        "人民日报",
+        "data",
+        "data-5",
+    ]
+
+
+def test_published_objectives_stand_beside_a_causal_and_a_bidirectional_arm(builder):
+    builder.run(replace(minimal(CLM), objective="LeftToRight"), 0)
+    builder.run(minimal(PREFIX), 0)
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    assert "published_objective" in [table.name for table in document.tables]
+    assert "both" not in " ".join(drawing.caption for drawing in document.drawings)
+
+
+def test_causal_arms_alone_have_no_published_objectives(builder):
+    builder.run(minimal(CLM), 0)
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    assert "published_objective" not in [table.name for table in document.tables]

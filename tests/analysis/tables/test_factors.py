@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import pytest
+
+from analysis.records.quantities import WORD_SWAP
+from analysis.records.read_results import read_results
+from analysis.statistics.compare import comparisons_with_baseline
+from analysis.statistics.intervals import paired_difference
+from analysis.tables.factors import FACTORS, factor_differences_table, factor_scores_table
+from analysis.tables.published import MASK_RATE, MIX
+from tests.support.grids import MLM, on_text
+
+MASK_RATES, MIXES = FACTORS
+
+
+@pytest.fixture
+def rates(builder):
+    for rate, half in ((0.5, 20_000), (0.15, 9_000), (0.33, 10_000)):
+        for seed in range(3):
+            builder.run(on_text(replace(MLM, arm=f"mlm-{rate}", mask_rate=rate), half), seed)
+    return read_results(builder.finish())
+
+
+def test_mask_rate_table_is_ordered_and_has_published_numbers_beside_ours(rates):
+    table = factor_scores_table(MASK_RATES, MASK_RATES.arms(rates), [WORD_SWAP])
+    assert [row[0] for row in table.rows] == ["15 %", "33 %", "50 %"]
+    assert table.header[-4:] == ["published: MNLI", "published: QNLI", "published: QQP", "published: SST-2"]
+    assert table.rows[0][-4:] == (84.2, 90.9, 87.8, 93.3)
+    assert all(str(value) == "missing (not in the paper)" for value in table.rows[1][-4:])
+    assert table.rows[2][-4:] == (84.1, 91.1, 88.1, 92.7)
+
+
+def test_mask_rate_differences_are_paired_by_seed(rates):
+    arms = {arm.name: arm for arm in rates.arms}
+    table = factor_differences_table(MASK_RATES, MASK_RATES.arms(rates), comparisons_with_baseline(rates), [WORD_SWAP])
+    assert [row[1] for row in table.rows] == ["mlm-0.33 − mlm-0.15", "mlm-0.5 − mlm-0.15"]
+    for row, name in zip(table.rows, ("mlm-0.33", "mlm-0.5"), strict=True):
+        assert row[2] == paired_difference(arms[name].final_scores(WORD_SWAP), arms["mlm-0.15"].final_scores(WORD_SWAP))
+    assert table.rows[1][-1] == "all"
+
+
+def test_mask_rate_table_with_an_unfinished_arm(builder):
+    builder.run(on_text(MLM, 9_000), 0)
+    builder.run(on_text(replace(MLM, arm="mlm-30", mask_rate=0.3), 9_000), 0, tokens=5_000, state="interrupted")
+    results = read_results(builder.finish())
+    table = factor_scores_table(MASK_RATES, MASK_RATES.arms(results), [WORD_SWAP])
+    assert "resumable at 5,000" in str(table.rows[1][3])
+    (row,) = factor_differences_table(
+        MASK_RATES, MASK_RATES.arms(results), comparisons_with_baseline(results), [WORD_SWAP]
+    ).rows
+    assert "resumable at 5,000" in str(row[2]) and row[-1] == "nothing"
+
+
+def test_mix_table_translates_the_papers_order_mask_same_random(builder):
+    for mix in ([0.8, 0.1, 0.1], [0.8, 0.2, 0.0], [0.8, 0.0, 0.2]):
+        builder.run(on_text(replace(MLM, arm=str(mix), mix=mix), 9_000), 0)
+    results = read_results(builder.finish())
+    table = factor_scores_table(MIXES, MIXES.arms(results), [WORD_SWAP])
+    # Table 8 of BERT prints mask/same/random: 80/0/20 has MNLI 84.1, and is our 80/20/0.
+    assert [(row[0], row[-3]) for row in table.rows] == [
+        ("80/10/10", 84.2),
+        ("80/20/0", 84.1),
+        ("80/0/20", 84.4),
+    ]
+    assert not MASK_RATES.arms(results)
+
+
+def test_published_tables_have_a_score_for_every_metric():
+    for source in (MIX, MASK_RATE):
+        assert all(len(row) == len(source.metrics) for row in source.scores.values())
+    assert all(sum(mix) == pytest.approx(1) for mix in MIX.scores)
+    assert len(MIX.scores) == 6

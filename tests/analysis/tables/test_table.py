@@ -1,0 +1,50 @@
+import pytest
+
+from analysis.records.run_records import Missing
+from analysis.statistics.intervals import Interval
+from analysis.tables.table import Column, Table, show, si
+
+
+@pytest.mark.parametrize("blank", [None, ""])
+def test_a_blank_cell_is_an_error(blank):
+    with pytest.raises(ValueError, match="blank"):
+        Table("t", "", (Column("a"), Column("b")), [("x", blank)])
+
+
+def test_a_short_row_is_an_error():
+    with pytest.raises(ValueError):
+        Table("t", "", (Column("a"), Column("b")), [("x",)])
+
+
+def test_missing_is_shown_and_written_with_its_reason(tmp_path):
+    columns = (Column("a"), Column("x", "score", True))
+    table = Table("t", "", columns, [("r", Missing("why")), ("s", Interval(0.5, None, None, 1))])
+    assert table.display == [["r", "missing (why)"], ["s", "0.500 [one seed]"]]
+    lines = table.write(tmp_path).read_text().splitlines()
+    assert lines == [
+        "a,x,x low,x high,x n",
+        "r,missing (why),missing (why),missing (why),0",
+        "s,0.5,missing (one seed),missing (one seed),1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (999.4, "999"),
+        (1000, "1k"),
+        (1_234_567, "1.23M"),
+        (999_999, "1M"),
+        (3.4e12, "3.4T"),
+        (2e21, "2e+03E"),
+    ],
+)
+def test_si(value, text):
+    assert si(value) == text
+
+
+def test_styles():
+    assert show(Interval(-0.1234, -0.2, 0.05, 3), "signed") == "−0.123 [−0.200, +0.050]"
+    assert show(1_234_567, "count") == "1,234,567"
+    assert show(2.5, "ratio") == "2.50"
