@@ -20,6 +20,7 @@ from experiments.evaluation.evaluation import Evaluation, EvaluationConfig
 from experiments.records import durable, run_directory
 from experiments.training.callbacks import AllMeasures, StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
+from experiments.training.help import FIT, RunParser
 from experiments.training.loop import Run, fit_run
 from experiments.training.recorder import MetricsLogger
 from experiments.training.run_spec import describe_run
@@ -88,13 +89,22 @@ class ObjectiveCLI(LightningCLI):
             save_config_callback=None,
             trainer_defaults=dict(TRAINER_DEFAULTS),
             seed_everything_default=0,
-            parser_kwargs={"exit_on_error": False, "prog": "clm-vs-mlm"},
+            parser_kwargs={
+                "exit_on_error": False,
+                "prog": "clm-vs-mlm",
+                self.command: {"refused": RESERVED} | (FIT if self.command == "fit" else {}),
+            },
+            parser_class=RunParser,
             subclass_mode_model=True,
             subclass_mode_data=True,
             auto_configure_optimizers=False,
             load_from_checkpoint_support=False,
             args=list(args),
         )
+
+    def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        help_text = "Seed of the initial weights, of every draw and of the order of the blocks."
+        parser.add_argument("--seed_everything", type=int, default=0, help=help_text)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--results", type=str, default="results/fit", help="Directory of the runs and their data.")
@@ -129,8 +139,6 @@ class ObjectiveCLI(LightningCLI):
 
     def before_instantiate_classes(self) -> None:
         self.settings = self.config[self.subcommand]
-        if isinstance(self.settings.seed_everything, bool):
-            raise ValueError("seed_everything must be a number: true would mean seed 0 and false no seed at all")
         if self.subcommand != "fit" and not self.settings.ckpt_path:
             raise ValueError(f"{self.subcommand} measures a snapshot; name it with --ckpt_path RUN/snapshots/FILE.ckpt")
         if not 0 <= self.settings.threads <= MOST_THREADS:

@@ -11,6 +11,7 @@ from jsonargparse import ArgumentError
 
 from experiments.sweeps.grid import shipped
 from experiments.training.command_line import AlreadyDone, ObjectiveCLI
+from experiments.training.help import help_last
 from experiments.training.loop import Interrupted
 
 ALLOW = "--allow-import"
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     """Exit code 0 when done, 130 when interrupted. Raises ValueError on bad input."""
     arguments, imports = _take_imports(arguments)
     try:
-        cli = ObjectiveCLI(by_bare_name(arguments), imports)
+        cli = ObjectiveCLI(by_bare_name(help_last(arguments, str(shipped("configs", "mlm")))), imports)
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
     except AlreadyDone as done:
@@ -39,6 +40,7 @@ def plain_reason(message: str) -> str:
     """The cause in a parser's message, without the list of types it tried and the values it was given."""
     message = re.split(r"Given value( type)?:", message)[0]
     message = re.sub(r"\s*- Expected a <class 'NoneType'>", "", message)
+    message = re.sub(r"- Expected a path but \S+ either not accessible or invalid\s+(?=- )", "", message)
     message = re.sub(
         r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-\s*",
         "",

@@ -1,0 +1,142 @@
+"""Help of a run's command: the options of the chosen classes, with the defaults of the chosen configuration.
+
+`--KEY.help` shows the part that begins with KEY; only `--trainer.help` shows the many options of Lightning's Trainer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from jsonargparse import ActionConfigFile, DefaultHelpFormatter, Namespace
+from pytorch_lightning.cli import LightningArgumentParser
+
+from objectives.identity import import_object
+
+COMMAND = "clm-vs-mlm fit"
+INTRODUCTION = """Train one run in a directory of its own, RESULTS/runs/NAME-HASH. The same command resumes the run,
+and does nothing when it is done. A configuration is a YAML file, or the name of a shipped one: clm or mlm
+(the one whose classes and defaults are shown here when none is given). Options override it."""
+EXAMPLES = """examples:
+  clm-vs-mlm fit --config mlm
+  clm-vs-mlm fit --config mlm --model.init_args.corruption.rate 0.4 --name mlm-40
+  clm-vs-mlm fit --config clm --data.init_args.corpus experiments.corpora.LocalText \\
+      --data.init_args.corpus.init_args.path "texts/*.txt"
+
+more help:
+  clm-vs-mlm fit --config FILE --help                with the classes and the defaults of that configuration
+  clm-vs-mlm fit --data.init_args.corpus.help CLASS  options of a class; likewise --model.help, --data.help
+  clm-vs-mlm fit --trainer.help                      options of Lightning's Trainer: devices, precision, loggers
+"""
+FIT = {"description": INTRODUCTION, "epilog": EXAMPLES}
+LATE = {"model": "objective", "data": "data", "trainer": "Lightning's Trainer"}
+"""Groups of options that come last, and their titles."""
+REQUEST = re.compile(r"-h|--help|--((?:model|data|evaluation)[\w.]*|trainer)\.help")
+"""What asks for help here; help on classes inside the Trainer is left to jsonargparse."""
+
+
+def help_last(arguments: Sequence[str], configuration: str) -> list[str]:
+    """The arguments with a request for help put last, as `--help` or `--help KEY`: there it sees all that is chosen.
+
+    `--KEY.help CLASS` chooses the class as well. Where no configuration is given, it is `configuration`.
+    """
+    command, *words = arguments
+    asked = ((place, REQUEST.fullmatch(word.partition("=")[0])) for place, word in enumerate(words))
+    place, request = next(((place, match) for place, match in asked if match), (0, None))
+    if request is None:
+        return list(arguments)
+    _, _, value = words.pop(place).partition("=")
+    if not value and place < len(words) and not words[place].startswith("-"):
+        value = words.pop(place)
+    if not any(re.match("(-c|--config)(=|$)", word) for word in words):
+        words = ["--config", configuration, *words]
+    if request[1] is None:
+        return [command, *words, "--help", *filter(None, [value])]
+    return [command, *words, *([f"--{request[1]}", value] if value else []), "--help", request[1]]
+
+
+class RunParser(LightningArgumentParser):
+    """Parser of a run's options, and of those of the classes in it; `refused` names those that help leaves out."""
+
+    def __init__(
+        self, *args: Any, prog: str = COMMAND, add_help: bool = True, refused: Collection[str] = (), **kwargs: Any
+    ) -> None:
+        super().__init__(*args, prog=prog, add_help=False, **kwargs)
+        self.refused = refused
+        if add_help:
+            self.add_argument("-h", "--help", action=ShowHelp)
+
+
+class ShowHelp(argparse._HelpAction):
+    """Prints the help for what has been parsed before it, or the part of it that begins with its value, and exits."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, help="Show this help, or its part on KEY, and exit.")
+        self.nargs, self.metavar = "?", "KEY"
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        shown = _all_options(parser, namespace)
+        for group in shown._action_groups:
+            kept = (action for action in group._group_actions if _belongs(action, values, parser.refused))
+            group._group_actions = [_with_default(action, namespace.get(action.dest)) for action in kept]
+        if not any(group._group_actions for group in shown._action_groups):
+            raise argparse.ArgumentError(self, f"there is no option {values}")
+        if values is None:
+            shown.description, shown.epilog = parser.description, parser.epilog
+        shown.print_help()
+        parser.exit()
+
+
+class _Formatter(DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """jsonargparse's, with the line breaks of the description and the examples left as they are."""
+
+
+def _all_options(parser: Any, chosen: Namespace) -> RunParser:
+    """The options of a parser, the Trainer's last, those of model and data followed by those of the chosen classes."""
+    usage = f"{COMMAND} [--config CONFIG] [--OPTION VALUE ...]"
+    shown = RunParser(usage=usage, description=None, add_help=False, formatter_class=_Formatter)
+    late = {parser.groups[name]: title for name, title in LATE.items()}
+    early = [group for group in parser._action_groups if group not in (*late, parser._links_group)]
+    for group in (*early, *late):
+        shown.add_argument_group(late.get(group, group.title))._group_actions = group._group_actions
+        for action in group._group_actions:
+            if _names_class(choice := chosen.get(action.dest)):
+                apart = action.sub_add_kwargs
+                _add_class(shown, action.dest, choice, {*apart.get("skip", ()), *apart.get("linked_targets", ())})
+    return shown
+
+
+def _add_class(shown: RunParser, key: str, choice: Namespace, skip: set[str | int]) -> None:
+    """Add the options of a chosen class, but those to `skip`, and of the classes chosen inside it."""
+    key = f"{key}.init_args"
+    shown.add_class_arguments(import_object(choice.class_path), key, skip=skip, fail_untyped=False)
+    group = (shown.groups or {})[key]
+    group.title = f"{choice.class_path}: {group.title}"
+    for name, value in vars(choice.get("init_args", Namespace())).items():
+        if _names_class(value):
+            _add_class(shown, f"{key}.{name}", value, set())
+
+
+def _belongs(action: argparse.Action, key: str | None, refused: Collection[str]) -> bool:
+    """Whether an option is shown under a key; the Trainer's only where asked for, files of parts of a run never."""
+    if action.metavar == "CONFIG" or action.dest.removeprefix("trainer.") in refused:
+        return False
+    if key is None:
+        return not action.dest.startswith("trainer")
+    return f"{action.dest}.".replace(".init_args.", ".").startswith(f"{key}.".replace(".init_args.", "."))
+
+
+def _with_default(action: argparse.Action, value: Any) -> argparse.Action:
+    """A copy of an option, with what was chosen as its default; of a class, its name."""
+    action = copy.copy(action)
+    if value is not None and not isinstance(action, ActionConfigFile):
+        action.default = value.class_path if _names_class(value) else value
+        action.required = False
+    return action
+
+
+def _names_class(value: Any) -> bool:
+    return isinstance(value, Namespace) and "class_path" in value
