@@ -20,6 +20,7 @@ from experiments.evaluation.evaluation import Evaluation, EvaluationConfig
 from experiments.records import durable, metrics_file, run_directory
 from experiments.training.callbacks import Checkpoints, Snapshots, Status, StopRequest
 from experiments.training.checkpoint_files import complete, remove_unfinished, verify
+from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import describe, pairing
 from experiments.training.recorder import Recorder
 from objectives import Objective
@@ -87,9 +88,11 @@ def _fit_locked(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run
             )
     status.write()
     recorder = Recorder(run.config["record_every_steps"])
-    snapshots = Snapshots(directory / "snapshots", recorder, Evaluation(data, run.evaluation), run.evaluation)
+    bar = ProgressBar()
+    evaluate = bar.evaluating(Evaluation(data, run.evaluation))
+    snapshots = Snapshots(directory / "snapshots", recorder, evaluate, run.evaluation)
     saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
-    trainer.callbacks = [recorder, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
+    trainer.callbacks = [recorder, bar, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
     trainer.limit_val_batches = 0  # held-out loss is measured at the snapshots, not at epochs
     try:
         trainer.fit(model, data, ckpt_path=str(checkpoints[-1]) if checkpoints else None)

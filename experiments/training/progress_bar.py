@@ -14,7 +14,7 @@ from objectives import Batch, Objective
 
 SECONDS_BETWEEN = 1.0
 """At most so often is the bar renewed: its loss waits for the device."""
-FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} tokens, {rate_fmt}, {remaining} left{postfix}"
+FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} tokens at {rate_fmt}, {remaining} left{postfix}"
 
 Measured = TypeVar("Measured")
 
@@ -41,8 +41,9 @@ class ProgressBar(pl.Callback):
             self.bar = tqdm(
                 initial=trainer.global_step * objective.tokens_per_step(batch),
                 total=objective.budget_tokens(batch.tokens_BT.shape[1]),
-                unit=" tokens",
+                unit="",
                 unit_scale=True,
+                mininterval=0,
                 miniters=1,
                 dynamic_ncols=True,
                 bar_format=FORMAT,
@@ -62,7 +63,7 @@ class ProgressBar(pl.Callback):
         if targets > self.before[1]:
             loss = (nats - self.before[0]) / (targets - self.before[1])
             rate = trainer.optimizers[0].param_groups[0]["lr"]
-            self.bar.set_postfix_str(f"loss {loss:.3f}, learning rate {rate:.2g}", refresh=False)
+            self.bar.set_postfix_str(f"loss {loss:.3f}, lr {rate:.2g}", refresh=False)
         self.bar.update(min(tokens, self.bar.total) - self.bar.n)
         self.renewed, self.before = time.monotonic(), (nats, targets)
 
