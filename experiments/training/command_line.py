@@ -21,7 +21,6 @@ from experiments.records import durable, run_directory
 from experiments.training.callbacks import AllMeasures, StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from experiments.training.loop import Run, fit_run
-from experiments.training.recorder import MetricsLogger
 from experiments.training.run_spec import describe_run
 from objectives import Objective, Vocabulary
 
@@ -179,7 +178,7 @@ class ObjectiveCLI(LightningCLI):
             configured = config.get("logger") or []
             others = configured if isinstance(configured, list) else [configured]
             kwargs["default_root_dir"] = str(self.run_directory)
-            kwargs["logger"] = [MetricsLogger(self.run_directory), *(one for one in others if one is not True)]
+            kwargs["logger"] = [one for one in others if one is not True]
         plugins = [*(config.get("plugins") or []), DurableCheckpointIO()]
         if SLURMEnvironment.detect():
             # Lightning's requeue saves inside a signal handler; ours saves at the end of the step.

@@ -79,14 +79,16 @@ def _fit_locked(trainer: pl.Trainer, model: Objective, data: BlockData, run: Run
     if trainer.is_global_zero:
         _describe_run(trainer, model, data, run)
         step = int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0
-        metrics_file.drop_rows_after(directory / metrics_file.METRICS, step)
-        if step >= run.config["record_every_steps"] and not metrics_file.read_metrics(directory):
-            raise ValueError(
-                f"{directory / metrics_file.METRICS} lacks what was recorded up to step {step}; restore it, or delete "
-                f"{directory} to start again"
-            )
+        metrics_file.drop_after(directory, step)
+        if step >= run.config["record_every_steps"]:
+            for name in (metrics_file.METRICS, metrics_file.STREAM):
+                if not (directory / name).exists():
+                    raise ValueError(
+                        f"{directory / name} lacks what was recorded up to step {step}; restore it, or delete "
+                        f"{directory} to start again"
+                    )
     status.write()
-    recorder = Recorder(run.config["record_every_steps"])
+    recorder = Recorder(directory, run.config["record_every_steps"])
     snapshots = Snapshots(directory / "snapshots", recorder, Evaluation(data, run.evaluation), run.evaluation)
     saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
     trainer.callbacks = [recorder, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]

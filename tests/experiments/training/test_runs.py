@@ -31,15 +31,17 @@ def only_run(results):
 
 
 def outcome(run):
-    """All that must not depend on interruptions: the rows without their seconds, and every weight kept."""
+    """All that must not depend on interruptions: the rows without their seconds, the stream, and every weight kept."""
     rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
+    stream = metrics_file.read_stream(run)
+    assert set(stream) == {row.step for row in rows}
     weights = {path.name: torch.load(path, weights_only=True) for path in complete(run / "snapshots")}
     state = {
         f"{name} {key}": value.numpy().tobytes()
         for name, snapshot in weights.items()
         for key, value in snapshot["state_dict"].items()
     }
-    return rows, state
+    return rows + sorted(stream.items()), state
 
 
 def run_to_the_end(arguments, tries=20):
@@ -243,10 +245,11 @@ def test_what_a_run_leaves(text, tmp_path):
     assert {
         "train/loss",
         "validation/loss",
-        "validation/loss@0.15",
-        "validation/loss@0.5",
+        "cloze/0.15/loss",
+        "cloze/0.5/loss",
         "word_swap/accuracy",
     } <= quantities
+    assert len({(row.step, row.quantity) for row in rows}) == len(rows)
     last = [row for row in rows if row.step == 30]
     assert {row.tokens for row in last} == {30 * 64}
     assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/targets"}
@@ -264,10 +267,7 @@ def test_arms_of_one_seed_are_paired_and_seeds_are_not(text, tmp_path):
         ObjectiveCLI(fit_arguments(config, tmp_path, f"{objective}{seed}"))
     runs = {path.name.split("-")[0]: path for path in (tmp_path / "runs").iterdir()}
     proofs = {name: durable.read_json(run / run_directory.PAIRING) for name, run in runs.items()}
-    streams = {
-        name: [row.value for row in metrics_file.read_metrics(run) if row.quantity == "stream/hash"]
-        for name, run in runs.items()
-    }
+    streams = {name: metrics_file.read_stream(run) for name, run in runs.items()}
     assert proofs["CLM1"] == proofs["MLM1"] != proofs["MLM2"]
     assert proofs["CLM1"]["data"] == proofs["MLM2"]["data"]
     assert streams["CLM1"] == streams["MLM1"] != streams["MLM2"]
@@ -336,7 +336,7 @@ def test_validate_and_test_measure_a_snapshot(text, tmp_path, capsys):
         cli = ObjectiveCLI([command, "--config", str(run / run_directory.CONFIG), "--ckpt_path", str(snapshot)])
         measured[command] = {name: value.item() for name, value in cli.trainer.callback_metrics.items()}
     assert measured["validate"]["validation/loss"] == pytest.approx(recorded["validation/loss"], rel=1e-5)
-    for name in ("word_swap/accuracy", "validation/loss@0.5"):
+    for name in ("word_swap/accuracy", "cloze/0.5/loss"):
         assert measured["test"][name] == pytest.approx(recorded[name], rel=1e-5)
 
 
@@ -354,6 +354,6 @@ def test_two_ranks_train_as_one(text, tmp_path):
     last = [{row.quantity: row for row in rows} for rows in recorded]
     for quantity in ("ledger/selected", "ledger/corrupted", "ledger/targets"):
         assert last[0][quantity]._replace(seconds=0.0) == last[1][quantity]._replace(seconds=0.0)
-    for quantity in ("validation/loss", "validation/loss@0.5", "word_swap/accuracy"):
+    for quantity in ("validation/loss", "cloze/0.5/loss", "word_swap/accuracy"):
         assert last[0][quantity].value == pytest.approx(last[1][quantity].value, rel=1e-3), quantity
     assert durable.read_json(only_run(tmp_path / "two") / run_directory.PAIRING)["world_size"] == 2
