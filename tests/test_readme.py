@@ -49,14 +49,15 @@ def test_the_two_commands_stand_there_and_ci_runs_the_second():
 )
 def test_command(command, tmp_path, monkeypatch):
     _, name, *arguments = command
-    if name in ("fit", "test"):
+    if name == "fit":
         # Parsed and checked like the real thing; another test trains.
-        arguments = [argument.replace("RUN/config.yaml", "clm") for argument in arguments]
-        cell = PlannedCLI(by_bare_name([name, *arguments])).cell
-        assert cell["directory"].startswith("runs/")
+        run = PlannedCLI(by_bare_name([name, *arguments])).run
+        assert run.description["directory"].startswith("runs/")
         return
-    monkeypatch.setattr("experiments.sweeps.sweep.main", seen := Seen())
+    seen = Seen()
+    monkeypatch.setattr("experiments.sweeps.sweep.main", lambda options: (seen(), None))
     monkeypatch.setattr("experiments.sweeps.status.main", seen)
+    monkeypatch.setattr("experiments.training.evaluate.main", seen)
     monkeypatch.setattr("analysis.report.write_report", seen)
     monkeypatch.chdir(ROOT)
     assert main([name, *arguments]) == 0
@@ -79,7 +80,7 @@ def test_the_runs_it_names_are_those_of_its_commands(tmp_path):
     made = {f"results/quickstart/{cell['directory']}" for cell, _ in plan(read_grid(find_grid("quickstart")), tmp_path)}
     for command in commands():
         if command[:2] == ("clm-vs-mlm", "fit"):
-            made.add(f"results/fit/{PlannedCLI(by_bare_name(list(command[1:]))).cell['directory']}")
+            made.add(f"results/fit/{PlannedCLI(by_bare_name(list(command[1:]))).run.description['directory']}")
     assert VARIABLES and set(VARIABLES.values()) <= made
 
 

@@ -1,12 +1,12 @@
 """What a run and a grid look like on disk. Standard library and filelock only, so that a report opens in seconds.
 
-A run is a directory: config.yaml, run.json, environment.json, pairing.json, metrics.csv, status.json, checkpoints/,
-snapshots/, log.txt and, written last, DONE. There is no other state: no database, no timestamps in names.
+README.md draws the directory of a run. There is no other state: no database, no timestamps in names.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,15 +77,43 @@ def is_locked(run: Path) -> bool:
     return False
 
 
+def find_run(name: str | Path) -> Path | None:
+    """The directory of a run, named by its path or without the hash at its end.
+
+    results/quickstart/CLM-s1 may stand for results/quickstart/CLM-s1-<hash>, or for a run of that name in
+    results/quickstart/runs/. None when there is no such run.
+
+    Raises:
+        ValueError: when several runs have that name.
+    """
+    path = Path(name)
+    if (path / RUN).exists():
+        return path
+    with_hash = re.compile(re.escape(path.name) + "-[0-9a-f]{8}")
+    for folder in (path.parent / "runs", path.parent):
+        entries = sorted(folder.iterdir()) if path.name and folder.is_dir() else []
+        found = [entry for entry in entries if with_hash.fullmatch(entry.name) and (entry / RUN).exists()]
+        if len(found) > 1:
+            raise ValueError(f"{path} may be any of {', '.join(map(str, found))}; name one of them")
+        if found:
+            return found[0]
+    return None
+
+
+def grid_or_run(name: str | Path) -> Path:
+    """The directory that a command over a grid or a run is given; a run may be named without its hash."""
+    return Path(name) if Path(name).is_dir() else find_run(name) or Path(name)
+
+
 def read_runs(directory: Path) -> list[dict[str, Any]]:
-    """The planned cells of a grid, each with "directory" relative to `directory`; or the runs found below it."""
+    """The planned runs of a grid, each with "directory" relative to `directory`; or the runs found below it."""
     directory = Path(directory)
     if not directory.is_dir():
-        raise ValueError(f"{directory} is no directory; give the directory of a grid or of a run")
+        raise ValueError(f"there is no directory {directory}; give the directory of a grid or of a run")
     if (directory / PLAN).exists():
         planned = read_json(directory / PLAN)
         # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
-        begun = (directory / cell["directory"] / RUN for cell in planned)
-        return [{**c, **(read_mapping(p) if p.exists() else {})} for c, p in zip(planned, begun, strict=True)]
+        begun = (directory / run["directory"] / RUN for run in planned)
+        return [{**r, **(read_mapping(p) if p.exists() else {})} for r, p in zip(planned, begun, strict=True)]
     found = [directory / RUN] if (directory / RUN).exists() else sorted(directory.glob(f"**/{RUN}"))
     return [{**read_mapping(path), "directory": str(path.parent.relative_to(directory))} for path in found]

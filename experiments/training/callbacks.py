@@ -68,19 +68,6 @@ def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | N
     return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | {last})
 
 
-class AllMeasures(pl.Callback):
-    """For `test`: adds a snapshot's measurements to the loss on all held-out blocks, which the objective logs."""
-
-    LOGGED = tuple(f"validation/{name}" for name in ("nats", "accuracy", "bits_per_character", "density"))
-
-    def __init__(self, evaluate: Callable[[Objective], dict[str, float]]) -> None:
-        self.evaluate = evaluate
-
-    def on_test_epoch_end(self, trainer: pl.Trainer, objective: Any) -> None:
-        measured = self.evaluate(objective)
-        objective.log_dict({name: value for name, value in measured.items() if name not in self.LOGGED})
-
-
 class Checkpoints(pl.Callback):
     """Saves all of a run's state every `every_steps` steps, and when asked to stop."""
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 import argparse
 import copy
 import re
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from jsonargparse import ActionConfigFile, DefaultHelpFormatter, Namespace
 from pytorch_lightning.cli import LightningArgumentParser
-
-from objectives.identity import import_object
 
 COMMAND = "clm-vs-mlm fit"
 INTRODUCTION = """Train one run in a directory of its own, RESULTS/runs/NAME-HASH. The same command resumes the run,
@@ -78,9 +76,11 @@ class ShowHelp(argparse._HelpAction):
         self.nargs, self.metavar = "?", "KEY"
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        shown = _all_options(parser, namespace)
-        for group in shown._action_groups:
-            kept = (action for action in group._group_actions if _belongs(action, values, parser.refused))
+        usage = f"{COMMAND} [--config CONFIG] [--OPTION VALUE ...]"
+        shown = RunParser(usage=usage, description=None, add_help=False, formatter_class=_Formatter)
+        for title, actions in _all_options(parser, namespace):
+            kept = (action for action in actions if _belongs(action, values, parser.refused))
+            group = shown.add_argument_group(title)
             group._group_actions = [_with_default(action, namespace.get(action.dest)) for action in kept]
         if not any(group._group_actions for group in shown._action_groups):
             raise argparse.ArgumentError(self, f"there is no option {values}")
@@ -90,34 +90,56 @@ class ShowHelp(argparse._HelpAction):
         parser.exit()
 
 
+class Options(NamedTuple):
+    """A group of options under a title."""
+
+    title: str
+    actions: list[argparse.Action]
+
+
 class _Formatter(DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """jsonargparse's, with the line breaks of the description and the examples left as they are."""
 
 
-def _all_options(parser: Any, chosen: Namespace) -> RunParser:
+def _all_options(parser: Any, chosen: Namespace) -> list[Options]:
     """The options of a parser, the Trainer's last, those of model and data followed by those of the chosen classes."""
-    usage = f"{COMMAND} [--config CONFIG] [--OPTION VALUE ...]"
-    shown = RunParser(usage=usage, description=None, add_help=False, formatter_class=_Formatter)
     late = {parser.groups[name]: title for name, title in LATE.items()}
     early = [group for group in parser._action_groups if group not in (*late, parser._links_group)]
-    for group in (*early, *late):
-        shown.add_argument_group(late.get(group, group.title))._group_actions = group._group_actions
-        for action in group._group_actions:
-            if _names_class(choice := chosen.get(action.dest)):
-                apart = action.sub_add_kwargs
-                _add_class(shown, action.dest, choice, {*apart.get("skip", ()), *apart.get("linked_targets", ())})
-    return shown
+    groups = [Options(late.get(group, group.title), group._group_actions) for group in (*early, *late)]
+    return [shown for group in groups for shown in (group, *_of_classes([group], chosen))]
 
 
-def _add_class(shown: RunParser, key: str, choice: Namespace, skip: set[str | int]) -> None:
-    """Add the options of a chosen class, but those to `skip`, and of the classes chosen inside it."""
-    key = f"{key}.init_args"
-    shown.add_class_arguments(import_object(choice.class_path), key, skip=skip, fail_untyped=False)
-    group = (shown.groups or {})[key]
-    group.title = f"{choice.class_path}: {group.title}"
-    for name, value in vars(choice.get("init_args", Namespace())).items():
-        if _names_class(value):
-            _add_class(shown, f"{key}.{name}", value, set())
+def _of_classes(groups: list[Options], chosen: Namespace) -> Iterator[Options]:
+    """The options of the classes that are chosen in some groups, and of the classes that are chosen in those."""
+    for argument in (action for group in groups for action in group.actions):
+        choice = chosen.get(argument.dest)
+        if _names_class(choice):
+            inside = _of_class(argument, choice.class_path)
+            yield from inside
+            yield from _of_classes(inside, chosen)
+
+
+def _of_class(argument: Any, class_path: str) -> list[Options]:
+    """The options of the class that is the value of an argument, from the parser that parses them."""
+    parser = argument.get_class_parser(class_path, argument.sub_add_kwargs)
+    own = next(iter(parser.groups.values()), None)
+    left_out = argument.sub_add_kwargs.get("linked_targets", ())
+    groups = []
+    for group in parser._action_groups:
+        actions = [
+            _renamed(action, f"{argument.dest}.init_args.")
+            for action in group._group_actions
+            if action.dest not in left_out and not isinstance(action, ShowHelp)
+        ]
+        groups.append(Options(f"{class_path}: {group.title}" if group is own else group.title, actions))
+    return groups
+
+
+def _renamed(action: argparse.Action, prefix: str) -> argparse.Action:
+    action = copy.copy(action)
+    action.option_strings = [f"--{prefix}{option[2:]}" for option in action.option_strings]
+    action.dest = f"{prefix}{action.dest}"
+    return action
 
 
 def _belongs(action: argparse.Action, key: str | None, refused: Collection[str]) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pytorch_lightning as pl
+from pytorch_lightning.utilities import rank_zero_only
 from tqdm import tqdm
 
 from objectives import Batch, Objective
@@ -19,6 +20,7 @@ FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} tokens at {rate_fmt},
 Measured = TypeVar("Measured")
 
 
+@rank_zero_only
 def announce(what: str) -> None:
     """Say what takes the time that comes, where standard error is a terminal."""
     if sys.stderr.isatty():
