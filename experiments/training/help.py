@@ -131,7 +131,8 @@ def _of_class(argument: Any, class_path: str) -> list[Options]:
             for action in group._group_actions
             if action.dest not in left_out and not isinstance(action, ShowHelp)
         ]
-        groups.append(Options(f"{class_path}: {group.title}" if group is own else group.title, actions))
+        title = group.title or ""
+        groups.append(Options(f"{class_path}: {title}" if group is own else title, actions))
     return groups
 
 
