@@ -20,6 +20,7 @@ from analysis.records.read_results import read_results
 from analysis.sections.compose import compose
 from analysis.sections.document import Document
 from analysis.statistics.thresholds import parse_threshold
+from experiments.records import run_directory
 
 PARTS = ("figures", "tables", "report.md", "report.html")
 TEMPLATES = Path(__file__).parent / "templates"
@@ -125,7 +126,9 @@ def main(args: Sequence[str]) -> int:
         return stop.code if isinstance(stop.code, int) else 2
     try:
         thresholds = [parse_threshold(text) for text in options.threshold]
-        page = write_report(options.directory, options.out, thresholds, options.x, options.scale == "log")
+        page = write_report(
+            run_directory.grid_or_run(options.directory), options.out, thresholds, options.x, options.scale == "log"
+        )
     except (ValueError, OSError) as error:
         print(f"clm-vs-mlm report: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

@@ -6,15 +6,14 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 COMMANDS = {
     "fit": "train one run; a LightningCLI: --config FILE, every field overridable",
-    "validate": "held-out loss of a run's snapshot on its own question (LightningCLI)",
-    "test": "all measurements of a run's snapshot: loss, mask rates, probes, real-versus-scrambled (LightningCLI)",
-    "sweep": "run every missing cell of a grid, then write its report",
-    "runs": "show the state of each cell of a grid",
+    "evaluate": "measure a snapshot of a run, as its training did",
+    "sweep": "train every missing run of a grid, then write its report",
+    "runs": "show the state of each run of a grid",
     "report": "write report.md, report.html, figures and tables of a grid, finished or not",
     "score": "log-probability, or pseudo-log-likelihood, of each line of a file",
     "pairs": "accuracy on minimal pairs, such as BLiMP's, of one model or several",
@@ -22,8 +21,7 @@ COMMANDS = {
     "generate": "write text with a trained model",
     "export": "write a trained model as a Hugging Face folder",
 }
-LIGHTNING = ("fit", "validate", "test")
-PRINTING = ("runs", "score", "pairs", "fill", "generate")
+PRINTING = ("evaluate", "runs", "score", "pairs", "fill", "generate")
 """Their output may be cut off by whoever reads it, as `head` does."""
 EXAMPLES = """examples:
   clm-vs-mlm sweep quickstart              compare CLM and MLM; ends with a report to open
@@ -55,36 +53,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if arguments and arguments[0] in LIGHTNING:
-        from experiments.training.commands import main as run_lightning
+    if arguments[:1] == ["fit"]:
+        from experiments.training.commands import main as fit
 
-        return run_lightning(arguments)
-    if arguments and arguments[0] == "report":
+        return fit(arguments)
+    if arguments[:1] == ["report"]:
         from analysis.report import main as report
 
         return report(arguments[1:])
     from experiments.inference.commands import COMMANDS as inference
-    from experiments.sweeps import status as runs
-    from experiments.sweeps import sweep
+    from experiments.sweeps import status, sweep
+    from experiments.training import evaluate
 
-    own: dict[str, Any] = {
+    commands: dict[str, Any] = {
+        "evaluate": evaluate,
         "sweep": sweep,
-        "runs": runs,
+        "runs": status,
         **inference,
     }
+    options = _parser(commands).parse_args(arguments)
+    if options.command != "sweep":
+        return commands[options.command].main(options)
+    code, directory = sweep.main(options)
+    if directory is not None:
+        from analysis.report import write_report
+
+        print(write_report(directory))
+    return code
+
+
+def _parser(commands: Mapping[str, Any]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "clm-vs-mlm",
         description="Compare causal and masked language modelling: one encoder, one stream of text, one budget.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if name in own:
-            own[name].add_arguments(command)
-    options = parser.parse_args(arguments)
-    return own[options.command].main(options)
+        command = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name in commands:
+            commands[name].add_arguments(command)
+    return parser
 
 
 if __name__ == "__main__":

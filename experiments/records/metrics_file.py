@@ -1,18 +1,17 @@
-"""metrics.csv: one recorded value a line, only ever appended; stream.csv: which text was read, as a rolling hash."""
+"""metrics.csv and stream.csv: what a run recorded, one value or one hash a line. Both only ever grow; when a run is
+resumed, they are cut back to its checkpoint."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from experiments.records.durable import replacing
 
 METRICS, STREAM = "metrics.csv", "stream.csv"
 AXES = ("tokens", "targets", "flops", "seconds")
-COLUMNS = ("step", *AXES, "quantity", "value")
-STREAM_COLUMNS = ("step", "hash")
 
 
 class Row(NamedTuple):
@@ -27,57 +26,58 @@ class Row(NamedTuple):
     value: float
 
 
-def append_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Append rows to metrics.csv in one write, with the header when the file is new."""
-    lines = [] if path.exists() else [",".join(COLUMNS)]
-    lines += [",".join(repr(v) if isinstance(v, float) else str(v) for v in row) for row in rows]
+class StreamHash(NamedTuple):
+    """Hash of the blocks that the first rank had read by the end of a step, in their order."""
+
+    step: int
+    hash: str
+
+
+def append_rows(path: Path, rows: Sequence[Row | StreamHash]) -> None:
+    """Append rows to a file in one write, with the header when the file is new."""
+    lines = [",".join(repr(v) if isinstance(v, float) else str(v) for v in row) for row in rows]
+    if rows and not path.exists():
+        lines.insert(0, ",".join(rows[0]._fields))
     with open(path, "a", encoding="utf-8", newline="") as file:
         file.write("".join(line + "\n" for line in lines))
 
 
-def drop_rows_after(path: Path, step: int) -> None:
-    """Keep only the rows recorded up to `step`: a resumed run records the later ones again."""
-    if path.exists():
-        kept = [row for row in _parse_metrics(path) if row.step <= step]
-        with replacing(path) as temporary:
-            append_rows(temporary, kept)
+def drop_after(run: Path, step: int) -> None:
+    """Keep only what was recorded up to `step`: a resumed run records the rest again."""
+    for name, kind in ((METRICS, Row), (STREAM, StreamHash)):
+        kept = [row for row in _read(run / name, kind) if row.step <= step]
+        if kept:
+            with replacing(run / name) as temporary:
+                append_rows(temporary, kept)
+        else:
+            (run / name).unlink(missing_ok=True)
 
 
 def read_metrics(run: Path) -> list[Row]:
     """Every row recorded by a run, in order; empty before its first. A last line torn by a kill is left out."""
-    path = Path(run) / METRICS
-    return _parse_metrics(path) if path.exists() else []
+    return _read(Path(run) / METRICS, Row)
 
 
-def _parse_metrics(path: Path) -> list[Row]:
+def read_stream(run: Path) -> dict[int, str]:
+    """step -> hash of the blocks that a run had read by then."""
+    return dict(_read(Path(run) / STREAM, StreamHash))
+
+
+def _read(path: Path, kind: Any) -> list[Any]:
+    if not path.exists():
+        return []
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is damaged ({error})") from error
-    whole = text[: text.rfind("\n") + 1]
-    reader = csv.reader(whole.splitlines())
+    reader = csv.reader(text[: text.rfind("\n") + 1].splitlines())
     header = next(reader, None)
-    if header is not None and tuple(header) != COLUMNS:
-        raise ValueError(f"{path} has the columns {header}, not {list(COLUMNS)}; it was not written by this program")
+    if header is not None and tuple(header) != kind._fields:
+        raise ValueError(
+            f"{path} has the columns {header}, not {list(kind._fields)}; it was not written by this program"
+        )
+    types = get_type_hints(kind).values()
     try:
-        return [
-            Row(int(s), int(t), int(g), float(f), float(c), quantity, float(value))
-            for s, t, g, f, c, quantity, value in reader
-        ]
+        return [kind._make(read(text) for read, text in zip(types, line, strict=True)) for line in reader]
     except ValueError as error:
         raise ValueError(f"{path} line {reader.line_num} is damaged ({error})") from error
-
-
-def read_stream(run: Path) -> dict[int, str]:
-    """Hash of the text consumed so far, 16 hexadecimal digits, by step; a last line torn by a kill is left out."""
-    path = Path(run) / STREAM
-    if not path.exists():
-        return {}
-    text = path.read_text(encoding="utf-8")
-    header, *lines = text[: text.rfind("\n") + 1].splitlines() or [",".join(STREAM_COLUMNS)]
-    try:
-        if header != ",".join(STREAM_COLUMNS):
-            raise ValueError(f"it has the columns {header}")
-        return {int(step): f"{int(digits, 16):016x}" for step, digits in (line.split(",") for line in lines)}
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error})") from error

@@ -1,7 +1,6 @@
 """What a run and a grid look like on disk. Standard library and filelock only, so that a report opens in seconds.
 
-A run is a directory: config.yaml, run.json, environment.json, pairing.json, metrics.csv, status.json, checkpoints/,
-snapshots/, log.txt and, written last, DONE. There is no other state: no database, no timestamps in names.
+README.md draws the directory of a run. There is no other state: no database, no timestamps in names.
 """
 
 from __future__ import annotations
@@ -101,15 +100,20 @@ def find_run(name: str | Path) -> Path | None:
     return None
 
 
+def grid_or_run(name: str | Path) -> Path:
+    """The directory that a command over a grid or a run is given; a run may be named without its hash."""
+    return Path(name) if Path(name).is_dir() else find_run(name) or Path(name)
+
+
 def read_runs(directory: Path) -> list[dict[str, Any]]:
-    """The planned cells of a grid, each with "directory" relative to `directory`; or the runs found below it."""
+    """The planned runs of a grid, each with "directory" relative to `directory`; or the runs found below it."""
     directory = Path(directory)
     if not directory.is_dir():
-        raise ValueError(f"{directory} is no directory; give the directory of a grid or of a run")
+        raise ValueError(f"there is no directory {directory}; give the directory of a grid or of a run")
     if (directory / PLAN).exists():
         planned = read_json(directory / PLAN)
         # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
-        begun = (directory / cell["directory"] / RUN for cell in planned)
-        return [{**c, **(read_mapping(p) if p.exists() else {})} for c, p in zip(planned, begun, strict=True)]
+        begun = (directory / run["directory"] / RUN for run in planned)
+        return [{**r, **(read_mapping(p) if p.exists() else {})} for r, p in zip(planned, begun, strict=True)]
     found = [directory / RUN] if (directory / RUN).exists() else sorted(directory.glob(f"**/{RUN}"))
     return [{**read_mapping(path), "directory": str(path.parent.relative_to(directory))} for path in found]

@@ -1,4 +1,4 @@
-"""Cells as jobs of a SLURM cluster, through submitit; without one, as local jobs."""
+"""Runs as jobs of a SLURM cluster, through submitit; without one, as local jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 
 
 class ClusterExecutor:
-    """What `launch` needs of a concurrent.futures.Executor, on submitit's.
+    """What `run_all` needs of a concurrent.futures.Executor, on submitit's.
 
     Args:
         folder: directory for submitit's own files, on a file system that all nodes share.
@@ -36,7 +36,7 @@ class ClusterExecutor:
         return self.executor.submit(function, *arguments)
 
     def shutdown(self, wait: bool = True, cancel_futures: bool = False) -> None:
-        """Nothing: no process waits for the next cell."""
+        """Nothing: no process waits for the next run."""
 
 
 def read_parameters(pairs: Sequence[str]) -> dict[str, Any]:

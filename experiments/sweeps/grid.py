@@ -20,11 +20,12 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from experiments import grids
 
 KEYS = {"title", "baseline", "base", "axes", "seeds", "imports"}
 
@@ -51,12 +52,6 @@ class Grid:
     imports: list[str] = field(default_factory=list)
 
 
-def shipped(package: str, name: str) -> Path | None:
-    """The file of a shipped grid or configuration by its bare name; None when there is none."""
-    path = Path(str(resources.files(f"experiments.{package}"))) / f"{Path(name).stem}.yaml"
-    return path if Path(name).name in (name, f"{name}.yaml") and path.is_file() else None
-
-
 def find_grid(name: str) -> Path:
     """A grid's file, given by path or by the bare name of a shipped one.
 
@@ -66,10 +61,9 @@ def find_grid(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    found = shipped("grids", name)
+    found = grids.path_of(name)
     if found is None:
-        known = sorted(entry.stem for entry in Path(str(resources.files("experiments.grids"))).glob("*.yaml"))
-        raise ValueError(f"no grid {name}: give the path of a YAML file, or one of {', '.join(known)}")
+        raise ValueError(f"no grid {name}: give the path of a YAML file, or one of {', '.join(grids.names())}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""One line per running cell and one for the whole: redrawn on a terminal, now and then elsewhere."""
+"""A line for each run in training and one for the whole sweep: redrawn on a terminal, now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS_BETWEEN_LINES = 30
 
 
 class Progress:
-    """Progress of a sweep over `total` cells, `done` of which were done before, on stderr."""
+    """Progress of a sweep over `total` runs, `done` of which were done before, on stderr."""
 
     def __init__(self, total: int, done: int = 0, stream: TextIO | None = None) -> None:
         self.total = total
@@ -25,17 +25,17 @@ class Progress:
         self.drawn = 0
 
     def show(self, running: Sequence[Path], outcomes: Mapping[Path, str], pending: int) -> None:
-        """Show where the running cells are."""
+        """Show how far the running ones are."""
         terminal = self.stream.isatty()
         if not terminal and time.monotonic() - self.shown < SECONDS_BETWEEN_LINES:
             return
         self.shown = time.monotonic()
-        lines = [cell_line(run) for run in sorted(running)]
+        lines = [run_line(run) for run in sorted(running)]
         failed = sum(outcome in ("failed", "died") for outcome in outcomes.values())
         done = self.done + sum(outcome == "done" for outcome in outcomes.values())
         minutes, seconds = divmod(int(time.monotonic() - self.started), 60)
         lines.append(
-            f"{done} of {self.total} cells done, {len(running)} running, {pending} to go, {failed} failed, "
+            f"{done} of {self.total} runs done, {len(running)} running, {pending} to go, {failed} failed, "
             f"{minutes}:{seconds:02d} elapsed"
         )
         self._erase()
@@ -44,7 +44,7 @@ class Progress:
         self.drawn = len(lines) if terminal else 0
 
     def finished(self, run: Path, outcome: str) -> None:
-        """Leave a line about a cell that has ended."""
+        """Leave a line about a run that has ended."""
         self._erase()
         state = run_state(run)
         detail = {"failed": f": {state.error} (log: {state.log})", "died": " (killed; run again to resume)"}
@@ -57,7 +57,7 @@ class Progress:
             self.drawn = 0
 
 
-def cell_line(run: Path) -> str:
+def run_line(run: Path) -> str:
     """How far one run is."""
     state = run_state(run)
     if not state.budget_tokens:

@@ -1,9 +1,8 @@
-"""`clm-vs-mlm runs`: where each cell of a grid stands."""
+"""`clm-vs-mlm runs`: where each run of a grid stands."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from experiments.records import run_directory
 
@@ -13,17 +12,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print one line a cell. Raises ValueError when the directory holds no run."""
-    directory = Path(options.directory)
-    cells = run_directory.read_runs(directory)
-    if not cells:
+    """Print one line a run. Raises ValueError when the directory holds none."""
+    directory = run_directory.grid_or_run(options.directory)
+    runs = [directory / run["directory"] for run in run_directory.read_runs(directory)]
+    if not runs:
         raise ValueError(f"{directory} holds no runs; give the directory of a grid, such as results/quickstart")
-    for cell in cells:
-        print(f"{directory / cell['directory']}\t{describe(run_directory.run_state(directory / cell['directory']))}")
+    for run in runs:
+        print(f"{run}\t{state_in_words(run_directory.run_state(run))}")
     return 0
 
 
-def describe(state: run_directory.RunState) -> str:
+def state_in_words(state: run_directory.RunState) -> str:
     """A state in words."""
     words = {
         "running": f"running: {state.tokens:,} of {state.budget_tokens:,} tokens, {state.tokens_per_second:,.0f}/s",

@@ -1,4 +1,4 @@
-"""Runs the cells of a grid on executors: persistent local worker processes, or whatever submits like them.
+"""Trains the runs of a grid on executors: persistent local worker processes, or whatever submits like them.
 
 Each worker is an executor of its own, so one that dies takes no other with it. There is no scheduler and no state here:
 what is left to do is read from the run directories.
@@ -33,10 +33,10 @@ Task = tuple[Path, list[str], list[str]]
 def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
     """Run all tasks; gives the outcome of each run directory.
 
-    A first Ctrl-C or SIGTERM lets every running cell save at the end of its step.
+    A first Ctrl-C or SIGTERM lets every run in training save at the end of its step.
 
     Args:
-        executors: makes the executor of each place at which one cell at a time can run. What is needed of an
+        executors: makes the executor of each place at which one run at a time can be trained. What is needed of an
             executor is `submit`, and of what that returns `done` and `result`.
     """
     pending = list(tasks)
@@ -69,18 +69,15 @@ def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: 
 
 
 def local_worker(threads: int, device: str | None = None) -> Executor:
-    """A worker process that lives on from cell to cell, because importing the libraries takes seconds."""
-    # Read by the numerical libraries of the worker as they load.
-    os.environ.update({name: str(threads) for name in THREAD_VARIABLES}, OMP_WAIT_POLICY="PASSIVE")
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, context, _start_worker, (threads, device))
+    """A worker process that lives on from run to run, because importing the libraries takes seconds."""
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _start_worker, (threads, device))
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Slot:
-    """A place for one cell at a time; makes a new executor after a death."""
+    """A place for one run at a time; makes a new executor after a death."""
 
     def __init__(self, make: MakeExecutor) -> None:
         self.make = make
@@ -92,11 +89,11 @@ class _Slot:
     def start(self, run: Path, arguments: list[str], imports: list[str]) -> None:
         self.executor = self.executor or self.make()
         try:
-            self.job = self.executor.submit(run_cell, run, arguments, imports)
+            self.job = self.executor.submit(train_run, run, arguments, imports)
         except BrokenExecutor:  # killed while it had nothing to do
             self.close()
             self.executor = self.make()
-            self.job = self.executor.submit(run_cell, run, arguments, imports)
+            self.job = self.executor.submit(train_run, run, arguments, imports)
         self.run = run
 
     def ask_to_stop(self) -> None:
@@ -113,7 +110,7 @@ class _Slot:
         self.job = self.run = None
         try:
             return run, job.result()
-        except (Exception, KeyboardInterrupt) as error:  # a lost process, or a cell that could not even write its log
+        except (Exception, KeyboardInterrupt) as error:  # a lost process, or one that could not even write its log
             print(f"{run.name}: {type(error).__name__} {error}", file=sys.stderr)
             self.close()
             return run, INTERRUPTED if stopping else DIED
@@ -125,24 +122,33 @@ class _Slot:
 
 
 def _start_worker(threads: int, device: str | None) -> None:
+    """In a new worker process, before the numerical libraries load, which read these variables."""
+    os.environ.update({name: str(threads) for name in THREAD_VARIABLES}, OMP_WAIT_POLICY="PASSIVE")
     if device is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = device
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     import torch  # after the environment is set
 
     torch.set_num_threads(threads)
 
 
-_working = threading.Lock()
-"""Held by a worker process while it works on a cell."""
+def _leave_with_parent() -> None:
+    """When the launching process is gone, stop: at once without a run, else when it has saved. No orphan trains on."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    while True:  # the first one stops the run, a later one the worker
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
 
 
-def run_cell(run: Path, arguments: list[str], imports: list[str]) -> str:
+def train_run(run: Path, arguments: list[str], imports: list[str]) -> str:
     """Train one run in this process, all it prints going to its log; gives its outcome."""
-    with _working, open(run / run_directory.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
-        from experiments.training.command_line import AlreadyDone, ObjectiveCLI
+    with open(run / run_directory.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
+        from experiments.training.command_line import AlreadyDone, ObjectiveCLI, quiet_lightning
         from experiments.training.loop import Busy, Interrupted
 
-        _leave_with_parent(lambda: ObjectiveCLI.stop.ask(signal.SIGTERM))
+        quiet_lightning()
         try:
             ObjectiveCLI(["fit", *arguments], imports)
         except AlreadyDone:
@@ -176,17 +182,3 @@ class _output_to:
         for standard, before in zip((1, 2), self.before, strict=True):
             os.dup2(before, standard)
             os.close(before)
-
-
-def _leave_with_parent(stop: Callable[[], None]) -> None:
-    """When the launching process is gone, let the cell save and stop, and leave: no orphan trains on or lingers."""
-    parent = multiprocessing.parent_process()
-    if parent is not None and not any(thread.name == "parent-watch" for thread in threading.enumerate()):
-
-        def watch() -> None:
-            parent.join()
-            stop()
-            with _working:
-                os._exit(1)
-
-        threading.Thread(target=watch, name="parent-watch", daemon=True).start()

@@ -13,7 +13,6 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.utilities import rank_zero_only
-from tqdm import tqdm
 
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records import durable, run_directory
@@ -69,19 +68,6 @@ def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | N
     return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | {last})
 
 
-class AllMeasures(pl.Callback):
-    """For `test`: adds a snapshot's measurements to the loss on all held-out blocks, which the objective logs."""
-
-    LOGGED = tuple(f"validation/{name}" for name in ("nats", "accuracy", "bits_per_character", "density"))
-
-    def __init__(self, evaluate: Callable[[Objective], dict[str, float]]) -> None:
-        self.evaluate = evaluate
-
-    def on_test_epoch_end(self, trainer: pl.Trainer, objective: Any) -> None:
-        measured = self.evaluate(objective)
-        objective.log_dict({name: value for name, value in measured.items() if name not in self.LOGGED})
-
-
 class Checkpoints(pl.Callback):
     """Saves all of a run's state every `every_steps` steps, and when asked to stop."""
 
@@ -133,13 +119,12 @@ class Checkpoints(pl.Callback):
 
 
 class Status(pl.Callback):
-    """Keeps status.json up to date, at most once a second, with a bar of the tokens read on a terminal."""
+    """Keeps status.json up to date, at most once a second."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
         self.written = 0.0
         self.values: dict[str, Any] = {"state": "running", "pid": os.getpid()}
-        self.bar = tqdm(disable=None, unit=" tokens", unit_scale=True, desc=run.name)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
@@ -147,17 +132,12 @@ class Status(pl.Callback):
         if time.monotonic() - self.written > 1:
             tokens = trainer.global_step * objective.tokens_per_step(batch)
             seconds = objective.ledger.seconds.item()
-            self.bar.total = objective.budget_tokens(batch.tokens_BT.shape[1])
-            self.bar.update(tokens - self.bar.n)
             self.write(
                 step=trainer.global_step,
                 tokens=tokens,
-                budget_tokens=self.bar.total,
+                budget_tokens=objective.budget_tokens(batch.tokens_BT.shape[1]),
                 tokens_per_second=tokens / seconds if seconds else 0.0,
             )
-
-    def on_train_end(self, trainer: pl.Trainer, objective: Any) -> None:
-        self.bar.close()
 
     @rank_zero_only
     def write(self, **values: Any) -> None:

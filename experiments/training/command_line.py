@@ -1,28 +1,31 @@
-"""The LightningCLI behind `fit`, `validate` and `test`: a run is a directory, and an idempotent command."""
+"""The LightningCLI behind `fit`: from the command line to what a run is, to its parts, and through its training."""
 
 from __future__ import annotations
 
 import logging
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
 
 import pytorch_lightning as pl
 import torch
 import yaml
-from jsonargparse import set_parsing_settings
+from jsonargparse import Namespace, set_parsing_settings
 from lightning_fabric.plugins.environments import SLURMEnvironment
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments.data import BlockData
-from experiments.evaluation.evaluation import Evaluation, EvaluationConfig
+from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records import durable, run_directory
-from experiments.training.callbacks import AllMeasures, StopRequest
+from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
-from experiments.training.loop import Run, fit_run
-from experiments.training.recorder import MetricsLogger
-from experiments.training.run_spec import describe_run
+from experiments.training.help import FIT, RunParser
+from experiments.training.loggers import check_loggers, place_loggers
+from experiments.training.loop import fit_run, locked
+from experiments.training.progress_bar import announce
+from experiments.training.run_spec import RunSpec
 from objectives import Objective, Vocabulary
 
 OUR_PACKAGES = ("objectives", "experiments", "pytorch_lightning", "torch.optim")
@@ -39,12 +42,6 @@ TRAINER_DEFAULTS = {
     "use_distributed_sampler": False,
 }
 
-
-# Lightning's advice and its list of absent devices; warnings stay.
-logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
-warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
-
-
 RESERVED = {
     "min_steps": "model.init_args.budget",
     "min_epochs": "model.init_args.budget",
@@ -60,7 +57,6 @@ RESERVED = {
 }
 """Settings of the Trainer that would end a run, or change its gradients, behind the back of its budget and hash."""
 
-
 MOST_THREADS = 256
 """More is a slip, and would hang rather than run."""
 
@@ -70,17 +66,19 @@ class AlreadyDone(Exception):
 
 
 class ObjectiveCLI(LightningCLI):
-    """Command line of one run: an objective, its data, a Trainer, and where to put what comes out."""
+    """Command line of one run: an objective, its data, a Trainer, and where to put what comes out.
 
-    stop: ClassVar[StopRequest] = StopRequest()
+    To make one is to train the run from where it stands to the end of its budget; `run` says what it is.
+    """
 
-    def __init__(self, args: Sequence[str], allowed_imports: Sequence[str] = ()) -> None:
-        self.command = args[0]
+    def __init__(
+        self, args: Sequence[str], allowed_imports: Sequence[str] = (), stop: StopRequest | None = None
+    ) -> None:
+        self.stop = stop or StopRequest()
         set_parsing_settings(
             import_path_denylist=["*"],
             import_path_allowlist=[*OUR_PACKAGES, *allowed_imports],
             docstring_parse_attribute_docstrings=True,
-            subclasses_enabled=[Vocabulary],  # one value, from the data, rather than seven settings
         )
         super().__init__(
             Objective,
@@ -88,13 +86,25 @@ class ObjectiveCLI(LightningCLI):
             save_config_callback=None,
             trainer_defaults=dict(TRAINER_DEFAULTS),
             seed_everything_default=0,
-            parser_kwargs={"exit_on_error": False, "prog": "clm-vs-mlm"},
+            parser_kwargs={"exit_on_error": False, "prog": "clm-vs-mlm", "fit": {**FIT, "refused": RESERVED}},
+            parser_class=RunParser,
             subclass_mode_model=True,
             subclass_mode_data=True,
             auto_configure_optimizers=False,
             load_from_checkpoint_support=False,
             args=list(args),
         )
+
+    def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        help_text = "Seed of the initial weights, of every draw and of the order of the blocks."
+        parser.add_argument("--seed_everything", type=int, default=0, help=help_text)
+
+    def add_core_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """As Lightning does it, but for the vocabulary: the data has it, once it is made."""
+        parser.add_lightning_class_args(pl.Trainer, "trainer")
+        parser.set_defaults({f"trainer.{name}": value for name, value in TRAINER_DEFAULTS.items()})
+        parser.add_subclass_arguments(Objective, "model", fail_untyped=False, required=True, skip={"vocabulary"})
+        parser.add_lightning_class_args(BlockData, "data", subclass_mode=True)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--results", type=str, default="results/fit", help="Directory of the runs and their data.")
@@ -112,96 +122,92 @@ class ObjectiveCLI(LightningCLI):
         parser.add_class_arguments(EvaluationConfig, "evaluation")
         parser.link_arguments("seed_everything", "model.init_args.seed")
         parser.link_arguments("seed_everything", "data.init_args.seed")
-        parser.link_arguments("data", "model.init_args.vocabulary", _prepared_vocabulary, apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """As Lightning does it, without its warning that sys.argv exists too."""
         self.config = parser.parse_args(args)
 
-    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
-        """The one subcommand asked for: to build the parsers of all takes seconds."""
-        skipped = {"model", "dataloaders", "datamodule", "train_dataloaders", "val_dataloaders", "weights_only"}
-        # fit takes no checkpoint: it resumes its own run, whose settings are those of its hash.
-        return {self.command: skipped | {"ckpt_path"} if self.command == "fit" else skipped}
-
-    def _parse_ckpt_path(self) -> None:
-        """Nothing: settings come from the configuration; the objective refuses a checkpoint of other settings."""
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        """`fit` alone. It takes no checkpoint: it resumes its own run, whose settings are those of its hash."""
+        return {"fit": {"model", "datamodule", "train_dataloaders", "val_dataloaders", "ckpt_path", "weights_only"}}
 
     def before_instantiate_classes(self) -> None:
-        self.settings = self.config[self.subcommand]
-        if isinstance(self.settings.seed_everything, bool):
-            raise ValueError("seed_everything must be a number: true would mean seed 0 and false no seed at all")
-        if self.subcommand != "fit" and not self.settings.ckpt_path:
-            raise ValueError(f"{self.subcommand} measures a snapshot; name it with --ckpt_path RUN/snapshots/FILE.ckpt")
+        self.settings = self.config.fit
         if not 0 <= self.settings.threads <= MOST_THREADS:
             raise ValueError(f"threads must be from 0 to {MOST_THREADS}, but is {self.settings.threads}")
-        parser = self._parser(self.subcommand)
+        parser = self._parser("fit")
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):
                 raise ValueError(f"trainer.{setting} is {value}, but has to be left alone here; use {instead}")
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def instantiate_classes(self) -> None:
-        self.plain = self.resolved()
-        self._place_data()
-        if self.subcommand != "fit":
-            return super().instantiate_classes()
-        self.cell = describe_run(self.plain)
-        self.run_directory = Path(self.settings.results) / self.cell["directory"]
-        if (self.run_directory / run_directory.DONE).exists():
-            raise AlreadyDone(str(self.run_directory))
-        durable.make_directory(self.run_directory)
-        super().instantiate_classes()
+        """Say what the run is; its parts are built where they are needed."""
+        self.run = RunSpec.from_config(self._resolved())
 
-    def _place_data(self) -> None:
-        """Packed text lies beside the runs that share it, unless a root is given."""
+    def _resolved(self) -> dict[str, Any]:
+        """The configuration with all its defaults, as plain values; links are left to be made again."""
+        return yaml.safe_load(self._parser("fit").dump(self.settings, skip_link_targets=True, skip_unset=False))
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        """Train: the data is made, the objective built and trained while no other process works on the run."""
+        if (self.run.directory / run_directory.DONE).exists():
+            raise AlreadyDone(str(self.run.directory))
+        durable.make_directory(self.run.directory)
+        data = self.build_data()
+        self.trainer = self.instantiate_trainer()
+        # One rank stands for all.
+        with locked(self.run.directory) if self.trainer.is_global_zero else nullcontext():
+            announce(f"preparing the data ({data.source})")
+            data.prepare_data()
+            model = self._build("model", [(partial(_with_vocabulary, data.vocabulary), Objective, True)])
+            fit_run(self.trainer, model, data, self.run, self.stop)
+
+    def build_data(self) -> BlockData:
+        """The run's data, of which nothing is made yet. What it packs lies beside the runs that share it, unless it
+        has a root of its own."""
         arguments = self.settings.data.init_args
         if "root" in arguments and arguments.root is None:
             arguments.root = f"{self.settings.results}/data"
-
-    def resolved(self) -> dict[str, Any]:
-        """The configuration with all its defaults, as plain values; links are left to be made again."""
-        parser = self._parser(self.subcommand)
-        return yaml.safe_load(parser.dump(self.settings, skip_link_targets=True, skip_unset=False))
-
-    def before_test(self) -> None:
-        evaluation = Evaluation(self.datamodule, self._get(self.config_init, "evaluation"))
-        self.trainer.callbacks.append(AllMeasures(evaluation))  # type: ignore[attr-defined]
-
-    def fit(self, model: Objective, datamodule: BlockData) -> None:
-        """Train a run from where it stands to the end of its budget."""
-        evaluation = self._get(self.config_init, "evaluation")
-        fit_run(self.trainer, model, datamodule, Run(self.run_directory, self.cell, self.plain, evaluation), self.stop)
+        return self._build("data")
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
+        place_loggers(self.settings.trainer, self.run.directory)
+        self.config_init = Namespace(trainer=self._build("trainer"))
         config = self._get(self.config_init, "trainer")
-        if self.subcommand == "fit":
-            configured = config.get("logger") or []
-            others = configured if isinstance(configured, list) else [configured]
-            kwargs["default_root_dir"] = str(self.run_directory)
-            kwargs["logger"] = [MetricsLogger(self.run_directory), *(one for one in others if one is not True)]
+        kwargs["default_root_dir"] = str(self.run.directory)
         plugins = [*(config.get("plugins") or []), DurableCheckpointIO()]
         if SLURMEnvironment.detect():
             # Lightning's requeue saves inside a signal handler; ours saves at the end of the step.
             plugins.append(SLURMEnvironment(auto_requeue=False))
         kwargs["plugins"] = plugins
-        return super().instantiate_trainer(**kwargs)
+        trainer = super().instantiate_trainer(**kwargs)
+        check_loggers(trainer.loggers, self.run.directory)
+        return trainer
 
-
-def _prepared_vocabulary(data: BlockData) -> Vocabulary:
-    data.prepare_data()
-    return data.vocabulary
+    def _build(self, part: str, instantiators: Any = None) -> Any:
+        """One part of the configuration, as what it stands for."""
+        settings = Namespace({part: self.settings[part]})
+        return self._parser("fit").instantiate(settings, instantiators=instantiators)[part]
 
 
 class PlannedCLI(ObjectiveCLI):
-    """Parses and checks a run without touching its data or its directory; `cell` and `plain` say what it is."""
+    """Parses and checks a run without touching its data or its directory."""
 
     def _set_seed(self) -> None:
         pass
 
-    def instantiate_classes(self) -> None:
-        self.plain = self.resolved()
-        self.cell = describe_run(self.plain)
-
     def _run_subcommand(self, subcommand: str) -> None:
         pass
+
+
+def quiet_lightning() -> None:
+    """Leave out Lightning's advice, its list of absent devices, and warnings about what is meant here."""
+    logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
+    for message in (".*treespec, LeafSpec.*", ".*have no `validation_step`.*"):
+        warnings.filterwarnings("ignore", message=message)
+
+
+def _with_vocabulary(vocabulary: Vocabulary, cls: type[Objective], **arguments: Any) -> Objective:
+    return cls(vocabulary=vocabulary, **arguments)

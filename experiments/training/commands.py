@@ -1,4 +1,4 @@
-"""`clm-vs-mlm fit`, `validate` and `test` as commands."""
+"""`clm-vs-mlm fit`: a run is a directory, and an idempotent command."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 from jsonargparse import ArgumentError
 
-from experiments.sweeps.grid import shipped
-from experiments.training.command_line import AlreadyDone, ObjectiveCLI
+from experiments import configs
+from experiments.training.command_line import AlreadyDone, ObjectiveCLI, PlannedCLI, quiet_lightning
+from experiments.training.help import help_last
 from experiments.training.loop import Interrupted
 
 ALLOW = "--allow-import"
@@ -19,9 +20,10 @@ USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configurat
 
 def main(arguments: Sequence[str]) -> int:
     """Exit code 0 when done, 130 when interrupted. Raises ValueError on bad input."""
+    quiet_lightning()
     arguments, imports = _take_imports(arguments)
     try:
-        cli = ObjectiveCLI(by_bare_name(arguments), imports)
+        cli = ObjectiveCLI(by_bare_name(help_last(arguments, str(configs.path_of("mlm")))), imports)
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
     except AlreadyDone as done:
@@ -30,15 +32,24 @@ def main(arguments: Sequence[str]) -> int:
     except Interrupted as interrupted:
         print(f"interrupted: {interrupted}", file=sys.stderr)
         return 130
-    if cli.subcommand == "fit" and cli.trainer.is_global_zero:
-        print(cli.run_directory)
+    if cli.trainer.is_global_zero:
+        print(cli.run.directory)
     return 0
+
+
+def planned(arguments: Sequence[str], imports: Sequence[str] = ()) -> PlannedCLI:
+    """The command line of a run, parsed and checked. Raises ValueError, in one line, when it is refused."""
+    try:
+        return PlannedCLI(arguments, imports)
+    except Exception as error:
+        raise ValueError(plain_reason(str(error))) from error
 
 
 def plain_reason(message: str) -> str:
     """The cause in a parser's message, without the list of types it tried and the values it was given."""
     message = re.split(r"Given value( type)?:", message)[0]
-    message = re.sub(r"\s*- Expected a <class 'NoneType'>", "", message)
+    message = re.sub(r"\s*- Expected a <class '(NoneType|bool|collections.abc.Iterable)'>", "", message)
+    message = re.sub(r"- Expected a path but \S+ either not accessible or invalid\s+(?=- )", "", message)
     message = re.sub(
         r"Does not validate against any of the Union subtypes\s*Subtypes:.*?Errors:\s*-\s*",
         "",
@@ -69,5 +80,5 @@ def by_bare_name(arguments: list[str]) -> list[str]:
     for place in range(len(arguments) - 1):
         name = arguments[place + 1]
         if arguments[place] in ("--config", "-c") and re.fullmatch(r"[\w-]+", name) and not Path(name).exists():
-            arguments[place + 1] = str(shipped("configs", name) or name)
+            arguments[place + 1] = str(configs.path_of(name) or name)
     return arguments

@@ -28,7 +28,7 @@ PACKAGES = (
 )
 
 
-def describe(trainer: pl.Trainer, seed: int) -> dict[str, Any]:
+def provenance(trainer: pl.Trainer, seed: int) -> dict[str, Any]:
     """Code version, packages, threads, device and seed of a run."""
     source = Path(__file__).parent
     difference = _git(source, "diff", "HEAD")

@@ -1,61 +1,33 @@
-"""Writes the ledger, the training loss and the proof of what was read into metrics.csv."""
+"""Records the ledger, the training loss and the hash of what was read."""
 
 from __future__ import annotations
 
 import hashlib
 import struct
 import time
-from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-from pytorch_lightning.loggers import Logger
-from pytorch_lightning.utilities import rank_zero_only
 
 from experiments.records import metrics_file
 from objectives import Batch, Objective
 
-
-class MetricsLogger(Logger):
-    """A Lightning logger whose file only ever grows: fixed columns, one line a value, flushed at each call.
-
-    (Lightning's CSVLogger deletes the file of a resumed run and rewrites history when a new quantity appears.)
-    """
-
-    def __init__(self, run: Path) -> None:
-        super().__init__()
-        self.path = run / metrics_file.METRICS
-
-    @property
-    def name(self) -> str:
-        return self.path.parent.name
-
-    @property
-    def version(self) -> str:
-        return ""
-
-    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
-        """Nothing: the run's config.yaml has them all."""
-
-    @rank_zero_only
-    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
-        """Append every value that comes with its axes ("axis/tokens", ...); others have no place on a curve."""
-        if all(f"axis/{axis}" in metrics for axis in metrics_file.AXES):
-            values = {name: value for name, value in metrics.items() if not name.startswith("axis/")}
-            at = (int(metrics["axis/tokens"]), int(metrics["axis/targets"]))
-            spent = (float(metrics["axis/flops"]), float(metrics["axis/seconds"]))
-            metrics_file.append_rows(
-                self.path,
-                [metrics_file.Row(step or 0, *at, *spent, name, float(value)) for name, value in values.items()],
-            )
+LEDGER = ("selected", "corrupted", "kept", "targets", "density")
+"""What is recorded of the ledger's totals, besides the axes."""
 
 
 class Recorder(pl.Callback):
-    """Times each step, follows the stream of blocks, and records every `every_steps` optimiser steps."""
+    """Times each step, follows the stream of blocks, and records every `every_steps` optimiser steps.
 
-    def __init__(self, every_steps: int) -> None:
-        self.every_steps = every_steps
+    What it records goes to metrics.csv and stream.csv of the run, and to the Trainer's loggers if it has any.
+    """
+
+    def __init__(self, run: Path, every_steps: int) -> None:
+        self.run, self.every_steps = run, every_steps
+        self.started = 0.0
+        self.recorded_step = 0
         self.stream = bytes(8)
         self.before = {"nats": 0.0, "targets": 0.0}
 
@@ -72,24 +44,37 @@ class Recorder(pl.Callback):
         if step_ended(trainer, batch_idx) and trainer.global_step % self.every_steps == 0:
             self.record(trainer, objective)
 
-    def record(self, trainer: pl.Trainer, objective: Objective, evaluation: dict[str, float] | None = None) -> None:
-        """Write the ledger and the loss since the last record, with the values of an evaluation, if any."""
-        totals = objective.ledger.compute()
-        targets = totals["targets"] - self.before["targets"]
-        window = {"train/loss": (totals["nats"] - self.before["nats"]) / targets} if targets else {}
-        self.before = {name: totals[name] for name in self.before}
-        axes = {"tokens": "tokens", "targets": "targets", "flops": "flops", "seconds": "seconds"}
-        counted = ("selected", "corrupted", "kept", "targets", "density")
-        metrics = {
-            **{f"axis/{axis}": totals[name] for axis, name in axes.items()},
-            **window,
-            "train/learning_rate": trainer.optimizers[0].param_groups[0]["lr"],
-            **{f"ledger/{name}": totals[name] for name in counted},
-            "stream/hash": float(int.from_bytes(self.stream[:6], "big")),
-            **(evaluation or {}),
-        }
+    def record(self, trainer: pl.Trainer, objective: Objective, evaluation: Mapping[str, float] | None = None) -> None:
+        """Write the ledger and the loss since the last record, unless this step has them, and what was evaluated."""
+        totals = objective.ledger.compute()  # over all ranks, so all ranks come here
+        step = trainer.global_step
+        values = dict(evaluation or {})
+        if step != self.recorded_step:
+            values = self._training_values(trainer, totals) | values
+            if trainer.is_global_zero:
+                metrics_file.append_rows(
+                    self.run / metrics_file.STREAM, [metrics_file.StreamHash(step, self.stream.hex())]
+                )
+            self.recorded_step = step
+        at = (int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"])
+        if trainer.is_global_zero:
+            metrics_file.append_rows(
+                self.run / metrics_file.METRICS,
+                [metrics_file.Row(step, *at, quantity, float(value)) for quantity, value in values.items()],
+            )
         for logger in trainer.loggers:
-            logger.log_metrics(metrics, trainer.global_step)
+            logger.log_metrics({**dict(zip(metrics_file.AXES, at, strict=True)), **values}, step)
+            logger.save()
+
+    def _training_values(self, trainer: pl.Trainer, totals: Mapping[str, float]) -> dict[str, float]:
+        targets = totals["targets"] - self.before["targets"]
+        loss = {"train/loss": (totals["nats"] - self.before["nats"]) / targets} if targets else {}
+        self.before = {name: totals[name] for name in self.before}
+        return {
+            **loss,
+            "train/learning_rate": trainer.optimizers[0].param_groups[0]["lr"],
+            **{f"ledger/{name}": totals[name] for name in LEDGER},
+        }
 
     def state_dict(self) -> dict[str, Any]:
         return {"stream": self.stream.hex(), "before": dict(self.before)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +14,73 @@ NOT_IDENTITY = ("config", "results", "name", "threads")
 """Settings that say where and how fast, not what: they leave a run's hash alone."""
 
 
-def describe_run(config: dict[str, Any]) -> dict[str, Any]:
-    """What run_directory.RUN says of a run; the hash is that of its resolved configuration.
+@dataclass(frozen=True)
+class RunSpec:
+    """One run: its name, the hash of its settings, its directory, and what its records say of it."""
 
-    Raises:
-        ValueError: when a setting of the objective, of the data or of the evaluation is refused.
-    """
-    name = config["name"]
-    if name in ("", ".", "..") or name != Path(name).name or not name.isprintable() or len(name.encode()) > 150:
-        raise ValueError(f"name must be a file name of at most 150 bytes, without slashes, but is {name!r}")
-    for setting in ("record_every_steps", "checkpoint_every_steps"):
-        if config[setting] < 1:
-            raise ValueError(f"{setting} must be at least 1, but is {config[setting]}")
-    digest = content_hash({key: value for key, value in config.items() if key not in NOT_IDENTITY})
-    path, arguments = config["model"]["class_path"], config["model"]["init_args"]
-    length = _checked_block_length(config)
-    objective = import_object(path)
-    settings = build_arguments(objective, arguments)
+    name: str
+    hash: str
+    results: Path
+    traits: dict[str, Any]
+    """What the objective says of itself."""
+    config: dict[str, Any]
+    """Every setting, as plain values."""
+    evaluation: EvaluationConfig
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> RunSpec:
+        """The run of a resolved configuration; the hash is that of all settings but NOT_IDENTITY.
+
+        Raises:
+            ValueError: when a setting of the objective, of the data or of the evaluation is refused.
+        """
+        name = config["name"]
+        if name in ("", ".", "..") or name != Path(name).name or not name.isprintable() or len(name.encode()) > 150:
+            raise ValueError(f"name must be a file name of at most 150 bytes, without slashes, but is {name!r}")
+        for setting in ("record_every_steps", "checkpoint_every_steps"):
+            if config[setting] < 1:
+                raise ValueError(f"{setting} must be at least 1, but is {config[setting]}")
+        identity = {key: value for key, value in config.items() if key not in NOT_IDENTITY}
+        evaluation = EvaluationConfig(**config["evaluation"])
+        traits = _checked_traits(config["model"], _checked_block_length(config["data"]))
+        return cls(name, content_hash(identity), Path(config["results"]), traits, config, evaluation)
+
+    @property
+    def directory(self) -> Path:
+        return self.results / self.description["directory"]
+
+    @property
+    def seed(self) -> int:
+        return self.config["seed_everything"]
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What run.json says of it before it begins; "directory" is relative to the results."""
+        return {
+            "name": self.name,
+            "hash": self.hash,
+            "directory": f"runs/{self.name}-{self.hash}",
+            "seed": self.seed,
+            "arm": self.name.removesuffix(f"-s{self.seed}"),
+            "factors": {},
+            **self.traits,
+        }
+
+
+def _checked_traits(model: dict[str, Any], block_length: int | None) -> dict[str, Any]:
+    """What the objective says of itself, once its settings have been found good."""
+    objective = import_object(model["class_path"])
+    settings = build_arguments(objective, model["init_args"])
     encoder = settings["encoder"]
-    if length > encoder.max_length:
+    if block_length is not None and block_length > encoder.max_length:
         raise ValueError(
-            f"blocks of {length} tokens are longer than the encoder's max_length {encoder.max_length}; set "
-            f"model.init_args.encoder.max_length to at least {length}"
+            f"blocks of {block_length} tokens are longer than the encoder's max_length {encoder.max_length}; set "
+            f"model.init_args.encoder.max_length to at least {block_length}"
         )
-    return {
-        "name": name,
-        "hash": digest,
-        "directory": f"runs/{name}-{digest}",
-        "seed": config["seed_everything"],
-        "arm": name.removesuffix(f"-s{config['seed_everything']}"),
-        "factors": {},
-        **objective.traits(settings),
-    }
+    return objective.traits(settings)
 
 
-def _checked_block_length(config: dict[str, Any]) -> int:
-    """Tokens of a block, once the settings of data and evaluation have been found good."""
-    EvaluationConfig(**config["evaluation"])
-    built = build_arguments(import_object(config["data"]["class_path"]), config["data"]["init_args"])
-    return built["block_length"] if "block_length" in built else built["rules"].block_length
+def _checked_block_length(data: dict[str, Any]) -> int | None:
+    """Tokens of a block, where the settings of the data say so, once they have been found good."""
+    built = build_arguments(import_object(data["class_path"]), data["init_args"])
+    return built["block_length"] if "block_length" in built else getattr(built.get("rules"), "block_length", None)

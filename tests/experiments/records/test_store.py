@@ -5,8 +5,8 @@ import torch
 from filelock import FileLock
 
 from experiments.records import durable, metrics_file, run_directory
-from experiments.sweeps.progress import Progress, cell_line
-from experiments.sweeps.status import describe
+from experiments.sweeps.progress import Progress, run_line
+from experiments.sweeps.status import state_in_words
 from experiments.training.checkpoint_files import DurableCheckpointIO, complete
 
 ROWS = [
@@ -24,9 +24,24 @@ def test_rows_come_back_exactly(tmp_path):
 
 def test_rows_after_a_step_are_dropped(tmp_path):
     metrics_file.append_rows(tmp_path / metrics_file.METRICS, ROWS)
-    metrics_file.drop_rows_after(tmp_path / metrics_file.METRICS, 2)
+    metrics_file.drop_after(tmp_path, 2)
     assert metrics_file.read_metrics(tmp_path) == ROWS[:4]
     metrics_file.append_rows(tmp_path / metrics_file.METRICS, ROWS[4:])
+    assert metrics_file.read_metrics(tmp_path) == ROWS
+
+
+def test_hashes_of_the_stream_come_back_and_are_cut_with_the_values(tmp_path):
+    hashes = [metrics_file.StreamHash(step, f"{step:016x}") for step in (1, 2, 3)]
+    metrics_file.append_rows(tmp_path / metrics_file.METRICS, ROWS)
+    metrics_file.append_rows(tmp_path / metrics_file.STREAM, hashes)
+    assert metrics_file.read_stream(tmp_path) == {1: "0" * 15 + "1", 2: "0" * 15 + "2", 3: "0" * 15 + "3"}
+    metrics_file.drop_after(tmp_path, 1)
+    assert metrics_file.read_stream(tmp_path) == {1: "0" * 15 + "1"}
+    metrics_file.append_rows(tmp_path / metrics_file.STREAM, hashes[1:])
+    assert len(metrics_file.read_stream(tmp_path)) == 3
+    metrics_file.drop_after(tmp_path, 0)
+    assert metrics_file.read_stream(tmp_path) == {} and metrics_file.read_metrics(tmp_path) == []
+    metrics_file.append_rows(tmp_path / metrics_file.METRICS, ROWS)
     assert metrics_file.read_metrics(tmp_path) == ROWS
 
 
@@ -35,7 +50,7 @@ def test_a_torn_last_line_is_left_out(tmp_path):
     metrics_file.append_rows(path, ROWS)
     path.write_text(path.read_text()[:-9])
     assert metrics_file.read_metrics(tmp_path) == ROWS[:-1]
-    metrics_file.drop_rows_after(path, 3)
+    metrics_file.drop_after(tmp_path, 3)
     metrics_file.append_rows(path, ROWS[-1:])
     assert metrics_file.read_metrics(tmp_path) == ROWS
 
@@ -68,18 +83,18 @@ def test_states_of_a_run(tmp_path):
     (tmp_path / run_directory.LOCK).touch()
     with FileLock(tmp_path / run_directory.LOCK):
         assert run_directory.run_state(tmp_path) == run_directory.RunState("running", 7, 9, 2.0)
-    assert describe(run_directory.run_state(tmp_path)) == "resumable at token 7"
+    assert state_in_words(run_directory.run_state(tmp_path)) == "resumable at token 7"
     durable.write_json(tmp_path / run_directory.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
-    assert describe(run_directory.run_state(tmp_path)) == "failed: why (log: log.txt)"
+    assert state_in_words(run_directory.run_state(tmp_path)) == "failed: why (log: log.txt)"
     (tmp_path / run_directory.DONE).touch()
-    assert describe(run_directory.run_state(tmp_path)) == "done"
+    assert state_in_words(run_directory.run_state(tmp_path)) == "done"
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "null", '{"tokens": "x"}', ""])
 def test_a_damaged_status_does_not_hide_a_run(content, tmp_path):
     (tmp_path / run_directory.STATUS).write_text(content)
     assert run_directory.run_state(tmp_path).tokens == 0
-    assert describe(run_directory.run_state(tmp_path)) in ("pending", "resumable at token 0")
+    assert state_in_words(run_directory.run_state(tmp_path)) in ("pending", "resumable at token 0")
 
 
 @pytest.mark.parametrize(("content", "words"), [("{", "not valid JSON"), ("[]", "no JSON object")])
@@ -140,20 +155,20 @@ def test_a_save_that_fails_leaves_nothing_that_counts(tmp_path):
 def test_progress_lines(tmp_path, capsys):
     run = tmp_path / "mlm-s1-abc"
     run.mkdir()
-    assert cell_line(run) == "  mlm-s1-abc: starting"
+    assert run_line(run) == "  mlm-s1-abc: starting"
     status = {"state": "running", "tokens": 500, "budget_tokens": 2000, "tokens_per_second": 100.0}
     durable.write_json(run / run_directory.STATUS, status)
-    assert cell_line(run) == "  mlm-s1-abc: 500 of 2,000 tokens (25%), 100 tokens/s, 15 s of training left"
+    assert run_line(run) == "  mlm-s1-abc: 500 of 2,000 tokens (25%), 100 tokens/s, 15 s of training left"
     progress = Progress(total=3)
     progress.shown -= 60
     progress.show([run], {tmp_path / "other": "failed"}, pending=1)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == cell_line(run)
-    assert lines[1].startswith("0 of 3 cells done, 1 running, 1 to go, 1 failed")
+    assert lines[0] == run_line(run)
+    assert lines[1].startswith("0 of 3 runs done, 1 running, 1 to go, 1 failed")
     progress = Progress(total=5, done=2)
     progress.shown -= 60
     progress.show([run], {tmp_path / "other": "done", tmp_path / "third": "interrupted"}, pending=0)
-    assert "3 of 5 cells done" in capsys.readouterr().err
+    assert "3 of 5 runs done" in capsys.readouterr().err
     durable.write_json(run / run_directory.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
     progress.finished(run, "failed")
     assert capsys.readouterr().err == "mlm-s1-abc failed: why (log: log.txt)\n"

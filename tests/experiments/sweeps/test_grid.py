@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from experiments.sweeps.grid import find_grid, merged, read_grid, shipped
+from experiments import configs
+from experiments.sweeps.grid import find_grid, merged, read_grid
 from experiments.sweeps.sweep import plan
 from experiments.training.command_line import PlannedCLI
 from tests.support.tiny import run_config, write_text
@@ -127,16 +128,16 @@ def test_shipped_grids(path, tmp_path):
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("configs/*.yaml")), ids=lambda path: path.stem)
 def test_shipped_configs(path):
-    assert shipped("configs", path.stem) == path
+    assert configs.path_of(path.stem) == configs.path_of(path.name) == path
     cli = PlannedCLI(["fit", "--config", str(path)])
-    assert cli.cell["name"] == path.stem
+    assert cli.run.name == path.stem
 
 
 def test_hash_is_that_of_what_is_trained_and_not_of_where(tmp_path):
     path = str(ROOT / "configs" / "mlm.yaml")
 
     def digest(*more):
-        return PlannedCLI(["fit", "--config", path, *more]).cell["hash"]
+        return PlannedCLI(["fit", "--config", path, *more]).run.hash
 
     same = {digest(), digest("--results", "elsewhere"), digest("--name", "other"), digest("--threads", "2")}
     assert len(same) == 1

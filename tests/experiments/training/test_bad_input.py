@@ -79,11 +79,6 @@ def test_a_name_that_is_no_file_name(name, text, tmp_path, capfd):
     check_message(capfd, ["name must be"])
 
 
-def test_measuring_without_a_snapshot(text, tmp_path, capfd):
-    assert main(["validate", *fit_arguments(run_config(text), tmp_path)[1:]]) == 2
-    check_message(capfd, ["--ckpt_path"])
-
-
 def test_text_that_is_not_utf8(tmp_path, capfd):
     (tmp_path / "text.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 200)
     assert main(fit_arguments(run_config(tmp_path / "text.txt"), tmp_path / "results")) == 2
@@ -93,17 +88,6 @@ def test_text_that_is_not_utf8(tmp_path, capfd):
 def test_missing_configuration_file(tmp_path, capfd):
     assert main(["fit", "--config", str(tmp_path / "none.yaml")]) == 2
     check_message(capfd, ["none.yaml"])
-
-
-def test_checkpoint_that_is_not_there(text, tmp_path, capfd):
-    arguments = [
-        "validate",
-        *fit_arguments(run_config(text), tmp_path)[1:],
-        "--ckpt_path",
-        str(tmp_path / "a.ckpt"),
-    ]
-    assert main(arguments) == 2
-    check_message(capfd, ["a.ckpt"])
 
 
 def test_fit_takes_no_checkpoint(text, tmp_path, capfd):

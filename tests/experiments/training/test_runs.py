@@ -1,6 +1,7 @@
 """A run is a directory and an idempotent command: resumed equals uninterrupted, bit for bit."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,14 +10,16 @@ import time
 import pytest
 import torch
 import yaml
+from filelock import FileLock
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
 from experiments.text.tokenizer import Tokenizer
-from experiments.training.callbacks import Checkpoints
+from experiments.training.callbacks import Checkpoints, StopRequest
 from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import AlreadyDone, ObjectiveCLI
-from experiments.training.loop import Interrupted, TrainingFailed
+from experiments.training.loop import Busy, Interrupted, TrainingFailed
+from experiments.training.recorder import Recorder
 from tests.support.tiny import fit_arguments, run_config, write_text
 
 
@@ -31,15 +34,17 @@ def only_run(results):
 
 
 def outcome(run):
-    """All that must not depend on interruptions: the rows without their seconds, and every weight kept."""
+    """All that must not depend on interruptions: the rows without their seconds, the stream, and every weight kept."""
     rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
+    stream = metrics_file.read_stream(run)
+    assert set(stream) == {row.step for row in rows}
     weights = {path.name: torch.load(path, weights_only=True) for path in complete(run / "snapshots")}
     state = {
         f"{name} {key}": value.numpy().tobytes()
         for name, snapshot in weights.items()
         for key, value in snapshot["state_dict"].items()
     }
-    return rows, state
+    return rows + sorted(stream.items()), state
 
 
 def run_to_the_end(arguments, tries=20):
@@ -188,21 +193,26 @@ def test_a_budget_in_flops_is_spent(text, tmp_path):
 
 
 def test_a_stop_that_comes_while_the_run_is_set_up_counts(text, tmp_path):
-    ObjectiveCLI.stop.ask(signal.SIGTERM)
+    stop = StopRequest()
+    stop.ask(signal.SIGTERM)
+    with pytest.raises(Interrupted):
+        ObjectiveCLI(fit_arguments(run_config(text), tmp_path), stop=stop)
+    assert last_step(tmp_path) == 1
+    ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
+    assert run_directory.run_state(only_run(tmp_path)).state == "done"
+
+
+def test_a_sigterm_before_the_first_step_stops_as_well(text, tmp_path, monkeypatch):
+    """Lightning has its own handler in the place of ours then."""
+
+    def terminate(self, *_):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Recorder, "on_train_start", terminate)
     with pytest.raises(Interrupted):
         ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
     assert last_step(tmp_path) == 1
-    assert ObjectiveCLI.stop.signal is None
-
-
-def test_a_checkpoint_of_another_objective_is_refused(text, tmp_path, capsys):
-    ObjectiveCLI(fit_arguments(run_config(text, "CLM"), tmp_path))
-    snapshot = complete(only_run(tmp_path) / "snapshots")[-1]
-    for changes, words in (({}, "objectives.clm.CLM"), ({"model.class_path": "objectives.CLM"}, "another seed")):
-        config = run_config(text, "MLM", seed_everything=2, **changes)
-        arguments = ["validate", *fit_arguments(config, tmp_path)[1:], "--ckpt_path", str(snapshot)]
-        assert main(arguments) == 2
-        assert words in capsys.readouterr().err.splitlines()[-1]
+    assert run_directory.run_state(only_run(tmp_path)).state == "resumable"
 
 
 def test_an_objective_of_another_package_trains_when_it_is_allowed(text, tmp_path, monkeypatch, capsys):
@@ -243,10 +253,11 @@ def test_what_a_run_leaves(text, tmp_path):
     assert {
         "train/loss",
         "validation/loss",
-        "validation/loss@0.15",
-        "validation/loss@0.5",
+        "cloze/0.15/loss",
+        "cloze/0.5/loss",
         "word_swap/accuracy",
     } <= quantities
+    assert len({(row.step, row.quantity) for row in rows}) == len(rows)
     last = [row for row in rows if row.step == 30]
     assert {row.tokens for row in last} == {30 * 64}
     assert {row.targets for row in last} == {row.value for row in last if row.quantity == "ledger/targets"}
@@ -264,10 +275,7 @@ def test_arms_of_one_seed_are_paired_and_seeds_are_not(text, tmp_path):
         ObjectiveCLI(fit_arguments(config, tmp_path, f"{objective}{seed}"))
     runs = {path.name.split("-")[0]: path for path in (tmp_path / "runs").iterdir()}
     proofs = {name: durable.read_json(run / run_directory.PAIRING) for name, run in runs.items()}
-    streams = {
-        name: [row.value for row in metrics_file.read_metrics(run) if row.quantity == "stream/hash"]
-        for name, run in runs.items()
-    }
+    streams = {name: metrics_file.read_stream(run) for name, run in runs.items()}
     assert proofs["CLM1"] == proofs["MLM1"] != proofs["MLM2"]
     assert proofs["CLM1"]["data"] == proofs["MLM2"]["data"]
     assert streams["CLM1"] == streams["MLM1"] != streams["MLM2"]
@@ -313,31 +321,64 @@ def test_a_damaged_checkpoint_is_refused_by_name(text, tmp_path, capsys):
 
 
 def test_two_processes_do_not_work_on_one_run(text, tmp_path):
-    from filelock import FileLock
-
     config = run_config(text)
     arguments = fit_arguments(config, tmp_path)
     ObjectiveCLI(arguments)
     run = only_run(tmp_path)
     (run / run_directory.DONE).unlink()
+    shutil.rmtree(tmp_path / "data")
     with FileLock(run / run_directory.LOCK):
         assert run_directory.run_state(run).state == "running"
-        with pytest.raises(ValueError, match="another process"):
+        with pytest.raises(Busy, match="another process"):
             ObjectiveCLI(arguments)
+    assert not (tmp_path / "data").exists(), "data is made by whoever works on the run"
+    ObjectiveCLI(arguments)
+    assert run_directory.run_state(run).state == "done"
 
 
-def test_validate_and_test_measure_a_snapshot(text, tmp_path, capsys):
+def printed(capsys, *arguments):
+    """Exit code of `evaluate`, the values it printed by quantity, and what it said on stderr."""
+    capsys.readouterr()
+    code = main(["evaluate", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return code, {name: float(value) for name, value in (line.split("\t") for line in out.splitlines())}, err
+
+
+@pytest.mark.parametrize("objective", ["CLM", "MLM"])
+def test_evaluate_gives_what_was_recorded(objective, text, tmp_path, capsys):
+    ObjectiveCLI(fit_arguments(run_config(text, objective), tmp_path))
+    run = only_run(tmp_path)
+    recorded = {}
+    for row in metrics_file.read_metrics(run):
+        if row.quantity.partition("/")[0] not in ("train", "ledger"):
+            recorded.setdefault(row.tokens, {})[row.quantity] = row.value
+    assert len(recorded) == 3
+    for snapshot in complete(run / "snapshots"):
+        assert printed(capsys, run, "--snapshot", snapshot.name)[:2] == (
+            0,
+            recorded[int(snapshot.stem.removeprefix("tokens-"))],
+        )
+    assert printed(capsys, tmp_path / "tiny")[:2] == (0, recorded[30 * 64])  # the last, of a run without its hash
+
+
+def test_evaluate_refuses_in_one_line(text, tmp_path, capsys):
     ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
     run = only_run(tmp_path)
-    snapshot = complete(run / "snapshots")[-1]
-    recorded = {row.quantity: row.value for row in metrics_file.read_metrics(run) if row.step == 30}
-    measured = {}
-    for command in ("validate", "test"):
-        cli = ObjectiveCLI([command, "--config", str(run / run_directory.CONFIG), "--ckpt_path", str(snapshot)])
-        measured[command] = {name: value.item() for name, value in cli.trainer.callback_metrics.items()}
-    assert measured["validate"]["validation/loss"] == pytest.approx(recorded["validation/loss"], rel=1e-5)
-    for name in ("word_swap/accuracy", "validation/loss@0.5"):
-        assert measured["test"][name] == pytest.approx(recorded[name], rel=1e-5)
+    snapshot = complete(run / "snapshots")[0]
+    proof = durable.read_json(run / run_directory.PAIRING)
+    cases = [((tmp_path / "nothing",), "no run"), ((run, "--snapshot", "none.ckpt"), snapshot.name)]
+    for arguments, words in cases:
+        assert words in refused(printed(capsys, *arguments))
+    snapshot.write_bytes(b"damage")
+    assert "damaged" in refused(printed(capsys, run, "--snapshot", snapshot))
+    durable.write_json(run / run_directory.PAIRING, {**proof, "data": "0"})
+    assert "another data" in refused(printed(capsys, run))
+
+
+def refused(outcome):
+    code, values, error = outcome
+    assert code == 2 and not values and error.splitlines()[-1].startswith("error: ") and "Traceback" not in error
+    return error.splitlines()[-1]
 
 
 @pytest.mark.slow
@@ -354,6 +395,6 @@ def test_two_ranks_train_as_one(text, tmp_path):
     last = [{row.quantity: row for row in rows} for rows in recorded]
     for quantity in ("ledger/selected", "ledger/corrupted", "ledger/targets"):
         assert last[0][quantity]._replace(seconds=0.0) == last[1][quantity]._replace(seconds=0.0)
-    for quantity in ("validation/loss", "validation/loss@0.5", "word_swap/accuracy"):
+    for quantity in ("validation/loss", "cloze/0.5/loss", "word_swap/accuracy"):
         assert last[0][quantity].value == pytest.approx(last[1][quantity].value, rel=1e-3), quantity
     assert durable.read_json(only_run(tmp_path / "two") / run_directory.PAIRING)["world_size"] == 2

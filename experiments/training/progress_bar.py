@@ -1,0 +1,97 @@
+"""How far a run is, on a terminal: tokens read of how many, their rate, the time left, the loss, the learning rate."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytorch_lightning as pl
+from pytorch_lightning.utilities import rank_zero_only
+from tqdm import tqdm
+
+from objectives import Batch, Objective
+
+SECONDS_BETWEEN = 1.0
+"""At most so often is the bar renewed: its loss waits for the device."""
+FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} tokens at {rate_fmt}, {remaining} left{postfix}"
+
+Measured = TypeVar("Measured")
+
+
+@rank_zero_only
+def announce(what: str) -> None:
+    """Say what takes the time that comes, where standard error is a terminal."""
+    if sys.stderr.isatty():
+        print(what, file=sys.stderr)
+
+
+class ProgressBar(pl.Callback):
+    """A bar on standard error where that is a terminal, and nothing elsewhere.
+
+    Its loss is that since the bar was last renewed. A resumed run begins where it stands.
+    """
+
+    def __init__(self) -> None:
+        self.bar: tqdm | None = None
+        self.renewed = 0.0
+        self.before = (0.0, 0.0)
+
+    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+        if self.bar is None:
+            self.bar = tqdm(
+                initial=trainer.global_step * objective.tokens_per_step(batch),
+                total=objective.budget_tokens(batch.tokens_BT.shape[1]),
+                unit="",
+                unit_scale=True,
+                mininterval=0,
+                miniters=1,
+                dynamic_ncols=True,
+                bar_format=FORMAT,
+                # None: where standard error is no terminal. Lightning's own bar takes the place of this one.
+                disable=True if not trainer.is_global_zero or trainer.progress_bar_callback is not None else None,
+            )
+            self.before = _loss_sums(objective)
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        tokens = trainer.global_step * objective.tokens_per_step(batch)
+        over = tokens >= objective.budget_tokens(batch.tokens_BT.shape[1])
+        if self.bar is None or self.bar.disable or not (over or time.monotonic() - self.renewed > SECONDS_BETWEEN):
+            return
+        nats, targets = _loss_sums(objective)
+        if targets > self.before[1]:
+            loss = (nats - self.before[0]) / (targets - self.before[1])
+            rate = trainer.optimizers[0].param_groups[0]["lr"]
+            self.bar.set_postfix_str(f"loss {loss:.3f}, lr {rate:.2g}", refresh=False)
+        self.bar.update(min(tokens, self.bar.total) - self.bar.n)
+        self.renewed, self.before = time.monotonic(), (nats, targets)
+
+    def on_train_end(self, trainer: pl.Trainer, objective: Any) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def on_exception(self, trainer: pl.Trainer, objective: Any, exception: BaseException) -> None:
+        self.on_train_end(trainer, objective)
+
+    def evaluating(self, evaluate: Callable[[Objective], Measured]) -> Callable[[Objective], Measured]:
+        """`evaluate`, announced by the bar while it lasts; the rate and the time left are those of the training."""
+
+        def announced(objective: Objective) -> Measured:
+            if self.bar is None or self.bar.disable:
+                return evaluate(objective)
+            before, started = self.bar.postfix, time.time()
+            self.bar.set_postfix_str("evaluating")
+            measured = evaluate(objective)
+            self.bar.last_print_t += time.time() - started  # its clock of the rate
+            self.bar.set_postfix_str(before or "")
+            return measured
+
+        return announced
+
+
+def _loss_sums(objective: Objective) -> tuple[float, float]:
+    """Summed nats and targets so far, on this device."""
+    return objective.ledger.nats.item(), objective.ledger.targets.item()
