@@ -32,7 +32,8 @@ FLOORS = {
         ["clm", "mlm", "checkpoint", "inference"],
     ],
     "experiments": [
-        ["records", "configs", "grids"],
+        ["records", "shipped"],
+        ["configs", "grids"],
         ["corpora"],
         ["languages", "text"],
         ["data"],

@@ -1,7 +1,5 @@
 """The README's commands are commands of this program, with settings and files that exist, and its program runs."""
 
-import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -13,25 +11,14 @@ from experiments.training.command_line import PlannedCLI
 from experiments.training.commands import by_bare_name
 from objectives import CLM, MLM
 from tests.support.random_run import make_run
+from tests.support.readme import Readme
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-LINES = [
-    line
-    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", README, flags=re.S | re.M)
-    if not kind
-    for line in block.replace("\\\n", " ").splitlines()
-]
+README = Readme(ROOT / "README.md")
 
 
 def commands():
-    found = []
-    for line in LINES:
-        for command in line.split(" && "):
-            words = shlex.split(command, comments=True)
-            if words and words[0] == "clm-vs-mlm":
-                found.append(tuple(words[1:]))
-    return found
+    return [words[1:] for words in README.commands() if words[0] == "clm-vs-mlm"]
 
 
 def named(*names):
@@ -39,8 +26,8 @@ def named(*names):
 
 
 def test_the_two_commands_stand_there_and_ci_runs_the_second():
-    assert 'pip install -e ".[corpora]" && clm-vs-mlm sweep experiments/grids/quickstart.yaml' in README
-    assert 'pip install -e ".[test]" && pytest' in README
+    assert 'pip install -e ".[corpora]" && clm-vs-mlm sweep experiments/grids/quickstart.yaml' in README.text
+    assert 'pip install -e ".[test]" && pytest' in README.text
     assert 'pip install --quiet -e ".[test]" && pytest' in (ROOT / ".ci" / "run").read_text()
     assert {command[0] for command in commands()} == {"fit", "sweep", "report", "runs", "evaluate", "fill"}
 
@@ -48,7 +35,7 @@ def test_the_two_commands_stand_there_and_ci_runs_the_second():
 @pytest.mark.parametrize("command", named("fit"), ids=" ".join)
 def test_fit(command):
     """Parsed and checked like the real thing; other tests train."""
-    assert PlannedCLI(by_bare_name(list(command))).spec.directory.name.startswith("mlm") or "clm" in command
+    assert PlannedCLI(by_bare_name(list(command))).run.directory.name.startswith("mlm") or "clm" in command
 
 
 @pytest.mark.parametrize("command", named("sweep"), ids=" ".join)
@@ -94,7 +81,7 @@ def test_commands_with_trained_models(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_the_program_trains(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (program,) = re.findall(r"^```python\n(.*?)^```", README, flags=re.S | re.M)
+    (program,) = README.programs
     assert "200_000" in program
     exec(program.replace("200_000", "4_096"), {})
     targets, loss = map(float, capsys.readouterr().out.split())
@@ -102,7 +89,6 @@ def test_the_program_trains(tmp_path, monkeypatch, capsys):
     assert 0 < loss < 10
 
 
-def test_figures_and_links_are_there():
-    for page in [ROOT / "README.md", *sorted(ROOT.glob("[!.]*/**/README.md"))]:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            assert target.startswith("http") or (page.parent / target).exists(), f"{page}: {target}"
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(ROOT.glob("[!.]*/**/README.md"))], ids=str)
+def test_links_are_there(page):
+    assert Readme(page).missing_links(page.parent) == []

@@ -44,10 +44,10 @@ def test_commands_and_program(tmp_path, monkeypatch, capsys):
 
 
 def test_the_runs_it_names_are_those_of_the_quickstart_and_of_its_own_commands(tmp_path):
-    directories = [f"quickstart/{cell['directory']}" for cell, _ in plan(read_grid(find_grid("quickstart")), tmp_path)]
+    directories = [f"quickstart/{run['directory']}" for run, _ in plan(read_grid(find_grid("quickstart")), tmp_path)]
     for command in map(shlex.split, README.lines):
         if command[:2] == ["clm-vs-mlm", "fit"]:
-            directories.append(f"fit/{PlannedCLI(by_bare_name(command[1:])).cell['directory']}")
+            directories.append(f"fit/{PlannedCLI(by_bare_name(command[1:])).run.description['directory']}")
     named = {re.sub(r"(.*)/runs/(.*)-[0-9a-f]{8}", r"results/\1/\2", directory) for directory in directories}
     assert README.variables and set(README.variables.values()) <= named
 
