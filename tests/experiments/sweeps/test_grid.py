@@ -81,7 +81,7 @@ def test_what_is_no_grid_is_refused(content, words, tmp_path):
 
 def test_broken_yaml_is_refused(tmp_path):
     (tmp_path / "g.yaml").write_text("base: [")
-    with pytest.raises(ValueError, match="g.yaml"):
+    with pytest.raises(ValueError, match=r"g\.yaml"):
         read_grid(tmp_path / "g.yaml")
 
 
