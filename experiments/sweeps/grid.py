@@ -78,6 +78,19 @@ def read_grid(path: Path) -> Grid:
         content = yaml.safe_load(source)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    _check_content(path, content)
+    cells = _cells(
+        content["base"],
+        {str(name): _levels(path, name, levels) for name, levels in content.get("axes", {}).items()},
+        content["seeds"],
+    )
+    called = [cell.name for cell in cells]
+    if twice := sorted({name for name in called if called.count(name) > 1}):
+        raise ValueError(f"{path}: more than one cell is called {', '.join(twice)}; name levels and seeds differently")
+    return Grid(path.stem, content.get("title", path.stem), cells, source, content.get("imports", []))
+
+
+def _check_content(path: Path, content: Any) -> None:
     if not isinstance(content, dict) or not content.keys() <= KEYS or not {"base", "seeds"} <= content.keys():
         raise ValueError(f"{path} is no grid: it takes the keys {', '.join(sorted(KEYS))}, base and seeds among them")
     kinds = {"base": dict, "axes": dict, "imports": list}
@@ -86,24 +99,23 @@ def read_grid(path: Path) -> Grid:
     seeds = content["seeds"]
     if not isinstance(seeds, list) or not seeds or not all(type(seed) is int for seed in seeds):
         raise ValueError(f"{path}: seeds must be a list of whole numbers, but is {seeds}")
-    axes = {str(name): _levels(path, name, levels) for name, levels in content.get("axes", {}).items()}
+
+
+def _cells(base: dict[str, Any], axes: dict[str, dict[str, dict[str, Any]]], seeds: list[int]) -> list[Cell]:
+    """The product of axes and seeds. An axis is called by its last part, unless another has the same."""
     short = [axis.rpartition(".")[2] for axis in axes]
-    names = {axis: name if short.count(name) == 1 else axis for axis, name in zip(axes, short, strict=True)}
+    names = [name if short.count(name) == 1 else axis for axis, name in zip(axes, short, strict=True)]
     cells = []
-    for combination in itertools.product(*(levels.items() for levels in axes.values())):
-        config: dict[str, Any] = merged({}, content["base"])
-        for _, overrides in combination:
+    for levels in itertools.product(*(levels.items() for levels in axes.values())):
+        config = merged({}, base)
+        for _, overrides in levels:
             config = merged(config, overrides)
-        factors = {names[axis]: label for axis, (label, _) in zip(axes, combination, strict=True)}
+        factors = {name: label for name, (label, _) in zip(names, levels, strict=True)}
         arm = ", ".join(factors.values()) or "run"
-        cells += [
-            Cell(f"{_slug(arm)}-s{seed}", arm, seed, factors, merged(config, {"seed_everything": seed}))
-            for seed in seeds
-        ]
-    called = [cell.name for cell in cells]
-    if twice := sorted({name for name in called if called.count(name) > 1}):
-        raise ValueError(f"{path}: more than one cell is called {', '.join(twice)}; give levels and seeds apart")
-    return Grid(path.stem, content.get("title", path.stem), cells, source, content.get("imports", []))
+        for seed in seeds:
+            seeded = merged(config, {"seed_everything": seed})
+            cells.append(Cell(f"{_slug(arm)}-s{seed}", arm, seed, factors, seeded))
+    return cells
 
 
 def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -165,20 +166,17 @@ def train_run(run: Path, arguments: list[str], imports: list[str]) -> str:
         return DONE
 
 
-class _output_to:
+@contextmanager
+def _output_to(descriptor: int) -> Iterator[None]:
     """Send file descriptors 1 and 2, those of libraries and child processes too, to an open file."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-
-    def __enter__(self) -> None:
-        self.before = [os.dup(1), os.dup(2)]
-        for standard in (1, 2):
-            os.dup2(self.descriptor, standard)
-
-    def __exit__(self, *_: object) -> None:
+    before = [os.dup(1), os.dup(2)]
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    try:
+        yield
+    finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        for standard, before in zip((1, 2), self.before, strict=True):
-            os.dup2(before, standard)
-            os.close(before)
+        for standard, kept in zip((1, 2), before, strict=True):
+            os.dup2(kept, standard)
+            os.close(kept)

@@ -79,8 +79,10 @@ class Checkpoints(pl.Callback):
         # Lightning has put its own handler before ours by now, and would leave in the middle of a step.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self.stop.ask)
-        if self.restored is not None and self.read_all(trainer, objective):
-            trainer.should_stop = True
+        if self.restored is not None:
+            data: Any = trainer.datamodule  # type: ignore[attr-defined]
+            # Already at the end when the checkpoint is that of the last step, and only DONE was yet to be written.
+            trainer.should_stop = objective.ledger.compute()["tokens"] >= objective.budget_tokens(data.block_length)
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         # As late as this, because Lightning and the loaders draw numbers while they set up.
@@ -104,11 +106,6 @@ class Checkpoints(pl.Callback):
                     DurableCheckpointIO().remove_checkpoint(path)
         if stopping:
             trainer.should_stop = True
-
-    def read_all(self, trainer: pl.Trainer, objective: Objective) -> bool:
-        """True when the checkpoint that the run is resumed from was that of its last step."""
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        return objective.ledger.compute()["tokens"] >= objective.budget_tokens(data.block_length)
 
     def state_dict(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []

@@ -43,17 +43,17 @@ TRAINER_DEFAULTS = {
 }
 
 RESERVED = {
-    "min_steps": "model.init_args.budget",
-    "min_epochs": "model.init_args.budget",
-    "max_steps": "model.init_args.budget",
-    "max_epochs": "model.init_args.budget",
-    "max_time": "model.init_args.budget",
-    "limit_train_batches": "model.init_args.budget",
-    "overfit_batches": "a smaller corpus",
-    "fast_dev_run": "a small model.init_args.budget",
-    "gradient_clip_val": "model.init_args.optimizer.gradient_clip",
-    "gradient_clip_algorithm": "model.init_args.optimizer.gradient_clip, a norm",
-    "use_distributed_sampler": "nothing: each rank reads its part of the stream",
+    "min_steps": "use model.init_args.budget",
+    "min_epochs": "use model.init_args.budget",
+    "max_steps": "use model.init_args.budget",
+    "max_epochs": "use model.init_args.budget",
+    "max_time": "use model.init_args.budget",
+    "limit_train_batches": "use model.init_args.budget",
+    "overfit_batches": "use a smaller corpus",
+    "fast_dev_run": "use a small model.init_args.budget",
+    "gradient_clip_val": "use model.init_args.optimizer.gradient_clip",
+    "gradient_clip_algorithm": "use model.init_args.optimizer.gradient_clip, a norm",
+    "use_distributed_sampler": "each rank reads its own part of the stream",
 }
 """Settings of the Trainer that would end a run, or change its gradients, behind the back of its budget and hash."""
 
@@ -139,7 +139,7 @@ class ObjectiveCLI(LightningCLI):
         parser = self._parser("fit")
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):
-                raise ValueError(f"trainer.{setting} is {value}, but has to be left alone here; use {instead}")
+                raise ValueError(f"trainer.{setting} is {value}, but must keep its default; {instead}")
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def instantiate_classes(self) -> None:
@@ -203,10 +203,9 @@ class PlannedCLI(ObjectiveCLI):
 
 
 def quiet_lightning() -> None:
-    """Leave out Lightning's advice, its list of absent devices, and warnings about what is meant here."""
+    """Leave out Lightning's advice and its list of absent devices; warnings stay, but for one of its own making."""
     logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
-    for message in (".*treespec, LeafSpec.*", ".*have no `validation_step`.*"):
-        warnings.filterwarnings("ignore", message=message)
+    warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
 
 
 def _with_vocabulary(vocabulary: Vocabulary, cls: type[Objective], **arguments: Any) -> Objective:

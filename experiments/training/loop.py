@@ -80,7 +80,6 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     snapshots = Snapshots(directory / "snapshots", recorder, evaluate, run.evaluation)
     saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
     trainer.callbacks = [recorder, bar, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
-    trainer.limit_val_batches = 0  # validation takes place at the snapshots, not at epochs
     with _asked_to_stop(stop):
         _train(trainer, model, data, checkpoints[-1] if checkpoints else None, status)
     if trainer.is_global_zero:

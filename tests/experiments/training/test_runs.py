@@ -65,7 +65,9 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "variant", [pytest.param(name, marks=pytest.mark.slow if name == "workers" else ()) for name in VARIANTS]
+)
 def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
     """Stopped after steps 3, 5 (at a checkpoint), 11 and 12, and resumed each time."""
     config = run_config(text, "CLM" if variant == "CLM" else "MLM", **VARIANTS[variant])
@@ -92,6 +94,7 @@ def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
     assert whole[1] == parts[1]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_and_resumed_equals_uninterrupted(text, tmp_path):
     """kill -9 at three moments: between checkpoints, so rows past the last one are there to be dropped."""
     config = run_config(
