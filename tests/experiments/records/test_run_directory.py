@@ -72,7 +72,7 @@ def test_a_name_without_hash_needs_one_run(tmp_path):
     (runs / "a-00000002").mkdir()  # no run
     assert run_directory.find_run(tmp_path / "a") == runs / "a-00000001"
     make_run(runs / "a-00000003")
-    with pytest.raises(ValueError, match="a-00000001, .*a-00000003"):
+    with pytest.raises(ValueError, match=r"a-00000001, .*a-00000003"):
         run_directory.find_run(tmp_path / "a")
 
 
