@@ -13,7 +13,7 @@ RECORDED = ("loss", "excess_loss", "excess_loss_standard_error")
 
 
 def fills_masks(objective: Objective) -> bool:
-    """Whether an objective can be asked for what a [MASK] hides."""
+    """Whether an objective can predict what [MASK] hides."""
     return "pll" in objective.sentence_scores
 
 
