@@ -248,9 +248,9 @@ def test_two_processes_at_once_build_once(tmp_path):
         subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
         for number in range(2)
     ]
-    answers = [process.communicate(timeout=60)[0].split() for process in processes]
+    outputs = [process.communicate(timeout=60)[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
-    assert sorted(map(len, answers)) == [1, 2] and answers[0][-1] == answers[1][-1]
+    assert sorted(map(len, outputs)) == [1, 2] and outputs[0][-1] == outputs[1][-1]
 
 
 def test_fingerprint_covers_every_block(tiny_corpus, tmp_path):

@@ -111,7 +111,7 @@ def test_wrap_puts_the_special_tokens_around(tokenizers):
     assert bpe.decode(ids) == "[CLS]In the[SEP]"
 
 
-def test_training_reads_no_further_than_asked(english):
+def test_training_reads_no_further_than_its_setting_says(english):
     def texts():
         yield english[0]
         yield english[1]
@@ -141,7 +141,7 @@ def foreign(tmp_path, *names):
     return path
 
 
-def test_a_tokenizer_of_ones_own_is_found_by_the_usual_names(tmp_path):
+def test_special_tokens_of_another_tokenizer_are_found_by_their_usual_names(tmp_path):
     tokenizer = Tokenizer.load(foreign(tmp_path, "<pad>", "<s>", "</s>", "<mask>"))
     assert tokenizer.roles == {"pad": 0, "unknown": 4, "cls": 1, "sep": 2, "mask": 3}
     assert tokenizer.size == 7 and tokenizer.specials == (0, 1, 2, 3, 4)

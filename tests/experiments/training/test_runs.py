@@ -242,9 +242,9 @@ def test_what_a_run_leaves(text, tmp_path):
     config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
     ObjectiveCLI(fit_arguments(config, tmp_path))
     run = only_run(tmp_path)
-    cell = durable.read_json(run / run_directory.RUN)
-    assert (cell["objective"], cell["mask_rate"], cell["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
-    assert cell["budget_tokens"] == 30 * 64 and cell["nominal_density"] == 0.3
+    record = durable.read_json(run / run_directory.RUN)
+    assert (record["objective"], record["mask_rate"], record["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
+    assert record["budget_tokens"] == 30 * 64 and record["nominal_density"] == 0.3
     assert run_directory.run_state(run).state == "done"
     assert durable.read_json(run / run_directory.ENVIRONMENT)["threads"] == 1
     assert set(durable.read_json(run / run_directory.PAIRING)) == {"encoder", "tokenizer", "data", "world_size"}
