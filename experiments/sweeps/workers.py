@@ -84,7 +84,7 @@ class _Slot:
         self.executor: Any = None
         self.run: Path | None = None
         self.job: Any = None
-        self.asked = False
+        self.interrupted = False
 
     def start(self, run: Path, arguments: list[str], imports: list[str]) -> None:
         self.executor = self.executor or self.make()
@@ -98,8 +98,8 @@ class _Slot:
 
     def ask_to_stop(self) -> None:
         """Once: a second signal would reach a worker that has stopped listening."""
-        if not self.asked:
-            self.asked = True
+        if not self.interrupted:
+            self.interrupted = True
             for pid in list(getattr(self.executor, "_processes", None) or {}):
                 os.kill(pid, signal.SIGTERM)
             self.job.cancel()  # reaches a job of a cluster, or one that has not begun
