@@ -21,8 +21,8 @@ Views = Callable[[Tensor, Key], tuple[View, ...]]
 
 
 def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:
-    """loss (nats per target), accuracy, bits_per_character and density; with excess_loss and its kin where the data
-    know the Bayes loss of every view.
+    """loss (nats per target), accuracy, bits_per_character and density; with what `ExcessLoss` gives where the Bayes
+    loss of every view is known.
 
     Args:
         views: what is read and predicted, of clean tokens; the objective's own views when not given.
@@ -40,7 +40,7 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
                     known = False
                 else:
                     excess.update(predictions, bayes_BT)
-    return loss.compute() | (excess.compute() if known and excess.nats else {})
+    return loss.compute() | (excess.compute() if known and excess.targets else {})
 
 
 class NegativeLogLikelihood(Metric):

@@ -242,6 +242,7 @@ print(packed.fingerprint)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_build_once(tmp_path):
     command = [sys.executable, "-c", RACE, str(tmp_path)]
     processes = [

@@ -55,7 +55,12 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+SLOW = ("workers",)
+
+
+@pytest.mark.parametrize(
+    "variant", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in VARIANTS]
+)
 def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
     """Stopped after steps 3, 5 (at a checkpoint), 11 and 12, and resumed each time."""
     config = run_config(text, "CLM" if variant == "CLM" else "MLM", **VARIANTS[variant])
@@ -82,6 +87,7 @@ def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
     assert whole[1] == parts[1]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_and_resumed_equals_uninterrupted(text, tmp_path):
     """kill -9 at three moments: between checkpoints, so rows past the last one are there to be dropped."""
     config = run_config(
@@ -125,6 +131,7 @@ def last_step(results):
     return 0
 
 
+@pytest.mark.slow
 def test_a_done_run_is_left_alone_and_its_saved_config_runs_it_again(text, tmp_path):
     ObjectiveCLI(fit_arguments(run_config(text), tmp_path / "first"))
     run = only_run(tmp_path / "first")
