@@ -69,7 +69,7 @@ def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
-def test_hugging_face_models_write_too(kind, tmp_path, capsys):
+def test_hugging_face_models_generate_too(kind, tmp_path, capsys):
     model, tokenizer = build(kind)
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
@@ -97,8 +97,8 @@ def test_hugging_face_models_write_too(kind, tmp_path, capsys):
         ("MLM", ("--sweeps", 3), "--sweeps goes with --method gibbs"),
         ("CLM diverged", (), "has diverged"),
         ("MLM", ("--top-p", 0), "top_p in (0, 1]"),
-        ("MLM", ("--method", "left_to_right"), "cannot write by left_to_right; use unmasking or gibbs"),
-        ("CLM", ("--method", "gibbs"), "cannot write by gibbs; use left_to_right"),
+        ("MLM", ("--method", "left_to_right"), "cannot generate by left_to_right; use unmasking or gibbs"),
+        ("CLM", ("--method", "gibbs"), "cannot generate by gibbs; use left_to_right"),
         ("MLM", ("--method", "gibbs", "--sweeps", 0), "sweeps must be at least 1"),
     ],
 )
