@@ -13,7 +13,7 @@ from objectives.inference.generation import Sampling, gibbs, left_to_right, samp
 
 
 def choose_generation(model: TextModel, requested: str | None) -> str:
-    """The requested method of generation, or the default of the model. Raises ValueError when the model has no such method."""
+    """The requested method of generation, or the default. Raises ValueError when the model has no such method."""
     causal = model.language_model.causal
     if requested is not None and (requested == "left_to_right") != causal:
         fitting = "left_to_right" if causal else "unmasking or gibbs"
