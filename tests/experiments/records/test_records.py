@@ -1,13 +1,10 @@
 """What is on disk stays whole, and says where a run stands."""
 
 import pytest
-import torch
 from filelock import FileLock
 
 from experiments.records import durable, metrics_file, run_directory
-from experiments.sweeps.progress import Progress, run_line
 from experiments.sweeps.status import state_in_words
-from experiments.training.checkpoint_files import DurableCheckpointIO, complete
 
 ROWS = [
     metrics_file.Row(step, step * 64, step * 10, 1.5e9 * step, 0.1 * step, quantity, 1 / (3 + step))
@@ -120,55 +117,3 @@ def test_cells_of_a_grid_of_a_run_and_of_nothing(tmp_path):
 def test_content_hash_ignores_the_order_of_keys():
     assert durable.content_hash({"a": 1, "b": [1, 2]}) == durable.content_hash({"b": [1, 2], "a": 1})
     assert durable.content_hash({"a": 1}) != durable.content_hash({"a": 2})
-
-
-def test_checkpoints_come_back_and_a_flipped_bit_is_noticed(tmp_path):
-    files = DurableCheckpointIO()
-    path = tmp_path / "step-1.ckpt"
-    files.save_checkpoint({"weights": torch.arange(1000)}, path)
-    assert torch.equal(files.load_checkpoint(path)["weights"], torch.arange(1000))
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="damaged"):
-        files.load_checkpoint(path)
-
-
-def test_a_checkpoint_without_its_hash_does_not_count(tmp_path):
-    files = DurableCheckpointIO()
-    for step in (1, 2):
-        files.save_checkpoint({"step": step}, tmp_path / f"step-{step}.ckpt")
-    (tmp_path / "step-2.ckpt.sha256").unlink()
-    assert [path.name for path in complete(tmp_path)] == ["step-1.ckpt"]
-    with pytest.raises(ValueError, match="no finished checkpoint"):
-        files.load_checkpoint(tmp_path / "step-2.ckpt")
-    files.remove_checkpoint(tmp_path / "step-1.ckpt")
-    assert complete(tmp_path) == []
-
-
-def test_a_save_that_fails_leaves_nothing_that_counts(tmp_path):
-    with pytest.raises(Exception, match="pickle"):
-        DurableCheckpointIO().save_checkpoint({"no": lambda: None}, tmp_path / "a.ckpt")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_progress_lines(tmp_path, capsys):
-    run = tmp_path / "mlm-s1-abc"
-    run.mkdir()
-    assert run_line(run) == "  mlm-s1-abc: starting"
-    status = {"state": "running", "tokens": 500, "budget_tokens": 2000, "tokens_per_second": 100.0}
-    durable.write_json(run / run_directory.STATUS, status)
-    assert run_line(run) == "  mlm-s1-abc: 500 of 2,000 tokens (25%), 100 tokens/s, 15 s of training left"
-    progress = Progress(total=3)
-    progress.shown -= 60
-    progress.show([run], {tmp_path / "other": "failed"}, pending=1)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == run_line(run)
-    assert lines[1].startswith("0 of 3 runs done, 1 running, 1 to go, 1 failed")
-    progress = Progress(total=5, done=2)
-    progress.shown -= 60
-    progress.show([run], {tmp_path / "other": "done", tmp_path / "third": "interrupted"}, pending=0)
-    assert "3 of 5 runs done" in capsys.readouterr().err
-    durable.write_json(run / run_directory.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
-    progress.finished(run, "failed")
-    assert capsys.readouterr().err == "mlm-s1-abc failed: why (log: log.txt)\n"
