@@ -46,7 +46,7 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
 class NegativeLogLikelihood(Metric):
     """Loss at target positions: nats per target, accuracy, bits per character of the original text.
 
-    Perplexity is exp(loss); it is left to the reader, because it overflows. Bits per character divides by the
+    Perplexity is exp(loss); it is not recorded, because it overflows. Bits per character divides by the
     characters that the regular targets stand for (end tokens cost nats but stand for no character); for CLM over whole
     documents it is a code length, for MLM it is the cost of the predicted part of the text only.
     """

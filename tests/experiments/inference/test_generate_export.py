@@ -8,6 +8,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 
 from experiments.cli import main
 from experiments.inference.open_model import open_model, open_trained
+from tests.support.corpus import as_document
 from tests.support.huggingface_models import build
 
 
@@ -124,7 +125,7 @@ def test_an_exported_folder_opens_in_transformers(arm, runs, tmp_path, capsys):
         ours = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
     torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
     texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
-    assert theirs(texts)["input_ids"] == [tokenizer.wrap(ids) for ids in tokenizer.encode_batch(texts)]
+    assert theirs(texts)["input_ids"] == [as_document(tokenizer, ids) for ids in tokenizer.encode_batch(texts)]
     assert theirs.model_max_length == 48
     for role, name in (("cls", "cls"), ("sep", "sep"), ("mask", "mask"), ("pad", "pad"), ("unknown", "unk")):
         assert getattr(theirs, f"{name}_token_id") == tokenizer.roles[role]

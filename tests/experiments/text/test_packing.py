@@ -17,7 +17,7 @@ from experiments.text import packed_blocks, packing, token_stream
 from experiments.text.codec import TextCodec
 from experiments.text.packing import pack
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
-from tests.support.corpus import TinyCorpus
+from tests.support.corpus import TinyCorpus, as_document
 
 T = 16
 REPOSITORY = Path(__file__).parents[3]
@@ -28,7 +28,7 @@ def brute_force(corpus, tokenizer, split):
     """The stream of a split, document by document."""
     return list(
         itertools.chain.from_iterable(
-            tokenizer.wrap(tokenizer.encode_batch([text])[0]) for text in corpus.documents(split)
+            as_document(tokenizer, tokenizer.encode_batch([text])[0]) for text in corpus.documents(split)
         )
     )
 

@@ -9,6 +9,7 @@ from tokenizers import models, pre_tokenizers
 
 from experiments.corpora import KingJames, PeoplesDaily
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
+from tests.support.corpus import as_document
 
 KINDS = ["character", "bpe", "wordpiece"]
 ODD = "  A tab\t, a line\n\nand “quotes” — ﬁ, é as e\u0301, 漢字 and 🙂\u3000end.  "
@@ -106,7 +107,7 @@ def test_offsets_are_the_characters_behind_each_token(kind, tokenizers, english)
 
 def test_wrap_puts_the_special_tokens_around(tokenizers):
     bpe = tokenizers["bpe"]
-    ids = bpe.wrap(bpe.encode_batch(["In the"])[0])
+    ids = as_document(bpe, bpe.encode_batch(["In the"])[0])
     assert ids[0] == 2 and ids[-1] == 3
     assert bpe.decode(ids) == "[CLS]In the[SEP]"
 

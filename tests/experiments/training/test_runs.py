@@ -163,7 +163,7 @@ def test_a_curve_that_went_missing_is_noticed(text, tmp_path):
     run = only_run(tmp_path)
     (run / run_directory.DONE).unlink()
     (run / metrics_file.METRICS).unlink()
-    with pytest.raises(ValueError, match="lacks what was recorded up to step 30"):
+    with pytest.raises(ValueError, match="does not hold what was recorded up to step 30"):
         ObjectiveCLI(arguments)
 
 
