@@ -60,7 +60,7 @@ def build_arguments(cls: type, plain: dict[str, Any]) -> dict[str, Any]:
     """Constructor arguments from plain values: a mapping becomes the dataclass that the constructor declares.
 
     Raises:
-        TypeError: when a mapping has a key that the dataclass lacks, or lacks one that it needs.
+        TypeError: when a mapping has a key that the dataclass has not, or has not one that it needs.
         ValueError: when a dataclass refuses its values.
     """
     hints = get_type_hints(cls.__init__)  # type: ignore[misc]

@@ -69,7 +69,7 @@ def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | N
 
 
 class Checkpoints(pl.Callback):
-    """Saves all of a run's state every `every_steps` steps, and when asked to stop."""
+    """Saves all of a run's state every `every_steps` steps, and when a stop is requested."""
 
     def __init__(self, directory: Path, every_steps: int, stop: StopRequest) -> None:
         self.directory, self.every_steps, self.stop = directory, every_steps, stop
@@ -79,10 +79,8 @@ class Checkpoints(pl.Callback):
         # Lightning has put its own handler before ours by now, and would leave in the middle of a step.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self.stop.ask)
-        if self.restored is not None:
-            data: Any = trainer.datamodule  # type: ignore[attr-defined]
-            # Already at the end when the checkpoint is that of the last step, and only DONE was yet to be written.
-            trainer.should_stop = objective.ledger.compute()["tokens"] >= objective.budget_tokens(data.block_length)
+        if self.restored is not None and self.budget_spent(trainer, objective):
+            trainer.should_stop = True
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         # As late as this, because Lightning and the loaders draw numbers while they set up.
@@ -102,10 +100,15 @@ class Checkpoints(pl.Callback):
             path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
             trainer.save_checkpoint(path, weights_only=False)
             if trainer.is_global_zero:
-                for path in complete(self.directory)[:-KEPT_CHECKPOINTS]:
-                    DurableCheckpointIO().remove_checkpoint(path)
+                for old in complete(self.directory)[:-KEPT_CHECKPOINTS]:
+                    DurableCheckpointIO().remove_checkpoint(old)
         if stopping:
             trainer.should_stop = True
+
+    def budget_spent(self, trainer: pl.Trainer, objective: Objective) -> bool:
+        """True when nothing is left to train: the run is resumed from the checkpoint of its last step."""
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        return objective.ledger.compute()["tokens"] >= objective.budget_tokens(data.block_length)
 
     def state_dict(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []

@@ -1,4 +1,4 @@
-"""Files that survive a failed write, and hashes of contents."""
+"""Writes that fail leave the old file, and hashes of contents."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What was recorded comes back exactly, and is cut back to a step."""
+"""Recorded values and hashes come back exactly, and are cut back when a run is resumed."""
 
 import pytest
 

@@ -1,9 +1,10 @@
-"""What a directory says of its run, and which run a name means."""
+"""The files of a run say where it stands; a name says which run is meant."""
 
 import pytest
 from filelock import FileLock
 
 from experiments.records import durable, run_directory
+from experiments.sweeps.status import state_in_words
 
 
 def test_states_of_a_run(tmp_path):
@@ -13,22 +14,22 @@ def test_states_of_a_run(tmp_path):
     (tmp_path / run_directory.LOCK).touch()
     with FileLock(tmp_path / run_directory.LOCK):
         assert run_directory.run_state(tmp_path) == run_directory.RunState("running", 7, 9, 2.0)
-    assert run_directory.run_state(tmp_path) == run_directory.RunState("resumable", 7, 9, 2.0)
+    assert state_in_words(run_directory.run_state(tmp_path)) == "resumable at token 7"
     durable.write_json(tmp_path / run_directory.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
-    assert run_directory.run_state(tmp_path) == run_directory.RunState("failed", 7, 9, 2.0, "why", "log.txt")
+    assert state_in_words(run_directory.run_state(tmp_path)) == "failed: why (log: log.txt)"
     (tmp_path / run_directory.DONE).touch()
-    assert run_directory.run_state(tmp_path).state == "done"
+    assert state_in_words(run_directory.run_state(tmp_path)) == "done"
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "null", '{"tokens": "x"}', ""])
 def test_a_damaged_status_does_not_hide_a_run(content, tmp_path):
     (tmp_path / run_directory.STATUS).write_text(content)
     assert run_directory.run_state(tmp_path).tokens == 0
-    assert run_directory.run_state(tmp_path).state in ("pending", "resumable")
+    assert state_in_words(run_directory.run_state(tmp_path)) in ("pending", "resumable at token 0")
 
 
 @pytest.mark.parametrize(("content", "words"), [("{", "not valid JSON"), ("[]", "no JSON object")])
-def test_a_broken_run_is_named(content, words, tmp_path):
+def test_a_damaged_run_json_is_named(content, words, tmp_path):
     (tmp_path / run_directory.RUN).write_text(content)
     with pytest.raises(ValueError, match=rf"run\.json.*{words}"):
         run_directory.read_runs(tmp_path)

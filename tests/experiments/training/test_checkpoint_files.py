@@ -1,4 +1,4 @@
-"""Checkpoints that survive a kill, and notice a flipped bit."""
+"""Checkpoints survive a kill and notice a flipped bit."""
 
 import pytest
 import torch
