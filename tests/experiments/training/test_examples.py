@@ -1,4 +1,4 @@
-"""Objectives of a user: trained, resumed, measured, scored and exported, or refused with the reason, without an edit."""
+"""Worked examples: trained, resumed, measured, scored and exported, or refused with the reason."""
 
 import json
 import os
