@@ -17,7 +17,7 @@ COMMANDS = {
     "report": "write report.md, report.html, figures and tables of a grid, finished or not",
     "score": "log-probability, or pseudo-log-likelihood, of each line of a file",
     "pairs": "accuracy on minimal pairs, such as BLiMP's, of one model or several",
-    "fill": "what belongs at the blanks of a text",
+    "fill": "what belongs in the blanks of a text",
     "generate": "write text with a trained model",
     "export": "write a trained model as a Hugging Face folder",
 }
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 output cut off."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments and arguments[0] in PRINTING and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # texts do not keep to the terminal's alphabet
+        sys.stdout.reconfigure(encoding="utf-8")  # a text may hold what the terminal's encoding does not
     try:
         code = _dispatch(arguments)
         if sys.stdout is not None:

@@ -106,7 +106,7 @@ def build_arguments(cls: type, plain: Mapping[str, Any]) -> dict[str, Any]:
     with a class path an object of that class.
 
     Raises:
-        TypeError: when a mapping has a key that the dataclass lacks, or lacks one that it needs.
+        TypeError: when a mapping has a key that the dataclass has not, or has not one that it needs.
         ValueError: when a dataclass refuses its values, or a parameter has no annotation.
         ImportError: when there is no such class.
     """

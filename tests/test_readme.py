@@ -39,8 +39,13 @@ def test_fit(command):
 
 
 @pytest.mark.parametrize("command", named("sweep"), ids=" ".join)
-def test_sweep(command, tmp_path):
-    assert plan(read_grid(find_grid(str(command[1]))), tmp_path)
+def test_sweep(command, monkeypatch):
+    """Its options are accepted and its grid is a shipped one; the tests of grids plan those."""
+    given = []
+    monkeypatch.setattr("experiments.sweeps.sweep.main", lambda options: given.append(options) or (0, None))
+    assert main(list(command)) == 0
+    (options,) = given
+    assert find_grid(options.grid).resolve().parent == ROOT / "experiments" / "grids"
 
 
 class Seen:

@@ -76,6 +76,6 @@ def draw_legend(figure: Figure, arms: Sequence[Arm], results: Results, extra: Se
         handles.append(Line2D([], [], color=style.color, ls=style.line, marker=style.marker, label=label))
     handles += list(extra)
     longest = max((len(str(handle.get_label())) for handle in handles), default=1)
-    room = int(figure.get_figwidth() * 13)
-    columns = max(1, min(len(handles), room // (longest + 9)))
+    characters = int(figure.get_figwidth() * 13)
+    columns = max(1, min(len(handles), characters // (longest + 9)))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns)

@@ -112,7 +112,7 @@ def _ratios_panel(
             here += _draw_ratios(ax, pair, threshold, axis, row + shift, styles[pair.arm.name])
         if not here:
             place = ax.get_yaxis_transform()
-            ax.text(0.98, row, "both censored", transform=place, ha="right", va="center", color=GREY)
+            ax.text(0.98, row, "no ratio is known", transform=place, ha="right", va="center", color=GREY)
         drawn += here
     ax.axvline(1, color=GREY, lw=1)
     name_rows(ax, [""] * len(thresholds))

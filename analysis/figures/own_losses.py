@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures.arm_styles import arm_styles, draw_legend
 from analysis.figures.learning_curves import arms_with
+from analysis.figures.reference_lines import DOTTED
 from analysis.figures.seeds import curves_by_arm, draw_curves
 from analysis.figures.style import GREY, Drawing, explain_empty, panels, plain
 from analysis.records.quantities import (
@@ -22,8 +22,6 @@ from analysis.records.quantities import (
 )
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
-
-DOTTED: Any = (0, (1, 2))
 
 
 def own_losses_figure(group: Results) -> Drawing | None:

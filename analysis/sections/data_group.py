@@ -93,8 +93,7 @@ def _convergence(found: GroupComparisons, axis: str) -> Section:
     section.text = [
         f"Budget ({AXES[axis].label} unless said otherwise) at the first crossing of a run's running best, "
         "interpolated linearly in log budget between two snapshots (for the excess loss: in its log as well). The CSV "
-        "files hold "
-        "every axis and every seed.",
+        "files hold every axis and every seed.",
         *found.missing,
     ]
     everything = [threshold for some in found.thresholds.values() for threshold in some]

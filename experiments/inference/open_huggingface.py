@@ -77,7 +77,7 @@ def _load(path: str) -> tuple[Any, Any, bool]:
 
 
 def _refuse_incomplete(path: str, report: Any) -> None:
-    """transformers draws missing or misshapen weights at random, and drops those of layers that the model lacks."""
+    """transformers draws missing or misshapen weights at random, and drops those of layers that it does not have."""
     wrong = {
         "are missing": sorted(report["missing_keys"]),
         "have another shape than config.json says": sorted(str(key) for key, *_ in report["mismatched_keys"]),

@@ -33,7 +33,7 @@ def read_pairs(file: str, keys: Sequence[str] | None) -> tuple[list[tuple[str, s
         keys: keys to group by; GROUP_KEYS, where the file has them, when None.
 
     Raises:
-        ValueError: on a line that is not a pair or lacks a key to group by, naming it, and when there are no pairs.
+        ValueError: on a line that is no pair or is without a key to group by, naming it, and when there are no pairs.
     """
     records = _read_objects(file)
     if not records:

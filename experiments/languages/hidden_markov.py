@@ -16,8 +16,8 @@ from experiments.corpora.base import check_split, digest_of
 from objectives.training.randomness import Key, uniform
 from objectives.vocabulary import Vocabulary
 
-SPECIALS = 5
-"""Number of special ids: [PAD]=0 [UNK]=1 [CLS]=2 [SEP]=3 [MASK]=4; symbol s has the id 5 + s."""
+FIRST_SYMBOL = 5
+"""Id of symbol 0; symbol s has the id 5 + s. Before it: [PAD]=0 [UNK]=1 [CLS]=2 [SEP]=3 [MASK]=4."""
 
 LARGEST = 10_000
 """States or symbols; the tables of more would not fit into memory."""
@@ -106,7 +106,7 @@ class HiddenMarkov:
 
     def vocabulary(self) -> Vocabulary:
         """Five special ids, then the symbols; each symbol counts as one character."""
-        return Vocabulary(SPECIALS + self.symbols, 0, 1, 2, 3, 4, tuple(range(SPECIALS)), 1.0)
+        return Vocabulary(FIRST_SYMBOL + self.symbols, 0, 1, 2, 3, 4, tuple(range(FIRST_SYMBOL)), 1.0)
 
     def sample(self, split: str, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """The states and symbols of the blocks with the given int64 indices, each (B, L) int64.
@@ -132,7 +132,7 @@ class HiddenMarkov:
         """The blocks `[CLS] x_1 … x_L [SEP]` as token ids, (B, L + 2) int64."""
         vocabulary = self.vocabulary()
         ends_B1 = torch.ones_like(symbols_BL[:, :1])
-        return torch.cat([ends_B1 * vocabulary.cls, symbols_BL + SPECIALS, ends_B1 * vocabulary.sep], dim=1)
+        return torch.cat([ends_B1 * vocabulary.cls, symbols_BL + FIRST_SYMBOL, ends_B1 * vocabulary.sep], dim=1)
 
     def fingerprint(self) -> str:
         """Hash of all that decides the blocks: the settings, and the rules to nine digits.

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
+from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
 from objectives import IGNORE, Bernoulli, Corruption
 
 StateView = Literal["token", "past", "both"]
@@ -60,7 +60,7 @@ def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor
             f"not hold. Use Bernoulli"
         )
     shown_BL = _symbols(language, inputs_BT, corrupted=True)
-    true_BL = targets_BT.cpu()[:, 1:-1] - SPECIALS
+    true_BL = targets_BT.cpu()[:, 1:-1] - FIRST_SYMBOL
     targeted_BL = targets_BT.cpu()[:, 1:-1] != IGNORE
     if (targets_BT.cpu()[:, [0, -1]] != IGNORE).any() or (true_BL[targeted_BL] < 0).any():
         raise ValueError("special tokens are never targets here: targets must be symbols, or IGNORE (-100)")
@@ -138,8 +138,8 @@ def _symbols(language: HiddenMarkov, tokens_BT: Tensor, corrupted: bool = False)
     """The symbols of blocks, (B, L) int64 on the CPU; -1 where a corrupted block shows [MASK]."""
     tokens_BT = tokens_BT.cpu()
     vocabulary = language.vocabulary()
-    symbols_BL = tokens_BT[:, 1:-1] - SPECIALS
-    least = vocabulary.mask - SPECIALS if corrupted else 0
+    symbols_BL = tokens_BT[:, 1:-1] - FIRST_SYMBOL
+    least = vocabulary.mask - FIRST_SYMBOL if corrupted else 0
     if (
         tokens_BT.shape[1] != language.block_length
         or (tokens_BT[:, 0] != vocabulary.cls).any()

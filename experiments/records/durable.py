@@ -75,9 +75,9 @@ def make_directory(path: Path) -> Path:
     """Create `path`; raises ValueError with the reason when nothing can be written there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        probe = path / f".writable.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        trial = path / f".writable.{os.getpid()}"
+        trial.touch()
+        trial.unlink()
     except OSError as error:
         reason = error.strerror or error
         raise ValueError(f"cannot write to {path} ({reason}); name another directory with --results") from error

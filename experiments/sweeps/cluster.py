@@ -24,7 +24,7 @@ class ClusterExecutor:
         try:
             import submitit
         except ImportError:
-            raise ValueError('submitit is not installed; pip install "clm-vs-mlm[slurm]"') from None
+            raise ValueError('submitit is not installed: pip install -e ".[slurm]"') from None
         self.executor = submitit.AutoExecutor(folder=folder)
         try:
             self.executor.update_parameters(**parameters)

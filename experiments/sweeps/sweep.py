@@ -99,7 +99,7 @@ def _run_of(cell: Cell, grid: Grid, directory: Path) -> tuple[dict[str, Any], di
 def _executors(options: argparse.Namespace, directory: Path, runs: int) -> tuple[int, list[MakeExecutor]]:
     """Threads of each run, and what makes each place to train one.
 
-    Both come from what was asked for and never from what is missing: a resumed run keeps its number of threads.
+    Both depend on the options and the whole grid, never on what is missing: a resumed run keeps its number of threads.
     """
     if options.submitit is not None:
         parameters = read_parameters(options.submitit)

@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from experiments.sweeps.progress import Progress
 
 DONE, FAILED, DIED, INTERRUPTED, BUSY = "done", "failed", "died", "interrupted", "left to another process"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 MakeExecutor = Callable[[], Any]
 """Makes something that submits like a concurrent.futures.Executor."""
@@ -55,7 +57,7 @@ def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: 
             time.sleep(0.2)
             for slot in running:
                 if stopping:
-                    slot.ask_to_stop()
+                    slot.send_stop()
                 if slot.job.done():
                     run, outcome = slot.finish(stopping=bool(stopping))
                     outcomes[run] = outcome
@@ -73,9 +75,6 @@ def local_worker(threads: int, device: str | None = None) -> Executor:
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _start_worker, (threads, device))
 
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
 class _Slot:
     """A place for one run at a time; makes a new executor after a death."""
 
@@ -84,7 +83,7 @@ class _Slot:
         self.executor: Any = None
         self.run: Path | None = None
         self.job: Any = None
-        self.asked = False
+        self.stop_sent = False
 
     def start(self, run: Path, arguments: list[str], imports: list[str]) -> None:
         self.executor = self.executor or self.make()
@@ -96,10 +95,10 @@ class _Slot:
             self.job = self.executor.submit(train_run, run, arguments, imports)
         self.run = run
 
-    def ask_to_stop(self) -> None:
+    def send_stop(self) -> None:
         """Once: a second signal would reach a worker that has stopped listening."""
-        if not self.asked:
-            self.asked = True
+        if not self.stop_sent:
+            self.stop_sent = True
             for pid in list(getattr(self.executor, "_processes", None) or {}):
                 os.kill(pid, signal.SIGTERM)
             self.job.cancel()  # reaches a job of a cluster, or one that has not begun
@@ -165,20 +164,17 @@ def train_run(run: Path, arguments: list[str], imports: list[str]) -> str:
         return DONE
 
 
-class _output_to:
+@contextmanager
+def _output_to(descriptor: int) -> Iterator[None]:
     """Send file descriptors 1 and 2, those of libraries and child processes too, to an open file."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-
-    def __enter__(self) -> None:
-        self.before = [os.dup(1), os.dup(2)]
-        for standard in (1, 2):
-            os.dup2(self.descriptor, standard)
-
-    def __exit__(self, *_: object) -> None:
+    before = [os.dup(1), os.dup(2)]
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    try:
+        yield
+    finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        for standard, before in zip((1, 2), self.before, strict=True):
-            os.dup2(before, standard)
-            os.close(before)
+        for standard, saved in zip((1, 2), before, strict=True):
+            os.dup2(saved, standard)
+            os.close(saved)

@@ -93,7 +93,7 @@ class Tokenizer(TextCodec):
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Reads a tokenizer.json. ValueError when it is missing, broken or lacks a special token."""
+        """Reads a tokenizer.json. ValueError when it is missing, broken or without a special token."""
         try:
             backend = Backend.from_str(Path(path).read_text(encoding="utf-8"))
         except Exception as error:  # tokenizers raises bare Exception for a broken file
@@ -118,10 +118,6 @@ class Tokenizer(TextCodec):
         return Vocabulary(
             size=self.size, specials=self.specials, characters_per_token=characters_per_token, **self.roles
         )
-
-    def wrap(self, ids: list[int]) -> list[int]:
-        """A document as the models read it: [CLS] ids [SEP]."""
-        return [self.roles["cls"], *ids, self.roles["sep"]]
 
 
 def _find(backend: Backend, role: str, names: tuple[str, ...]) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Backend
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 UNKNOWN = "[UNK]"
@@ -14,7 +15,7 @@ PIECE = 100_000
 """Characters that a trainer is given at once: one long document must not be held several times over."""
 
 
-def train_backend(kind: str, size: int, texts: Iterable[str]) -> Tokenizer:
+def train_backend(kind: str, size: int, texts: Iterable[str]) -> Backend:
     """A tokenizer of at most `size` entries, with ids 0 to 4 for [PAD] [UNK] [CLS] [SEP] [MASK].
 
     Raises:
@@ -29,21 +30,21 @@ def train_backend(kind: str, size: int, texts: Iterable[str]) -> Tokenizer:
     return tokenizer
 
 
-def _character(size: int, texts: Iterable[str]) -> Tokenizer:
+def _character(size: int, texts: Iterable[str]) -> Backend:
     """The most frequent characters. BPE without merges is twice as fast as WordLevel behind a regex."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(text)
     characters = _by_frequency(counts)[: size - len(SPECIALS)]
     vocabulary = {token: number for number, token in enumerate((*SPECIALS, *characters))}
-    tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token=UNKNOWN))
+    tokenizer = Backend(models.BPE(vocabulary, [], unk_token=UNKNOWN))
     tokenizer.decoder = decoders.Fuse()
     return tokenizer
 
 
-def _bpe(size: int, texts: Iterable[str]) -> Tokenizer:
+def _bpe(size: int, texts: Iterable[str]) -> Backend:
     """Byte-level, no space put in front: every text has ids, and decoding gives it back."""
-    tokenizer = Tokenizer(models.BPE())
+    tokenizer = Backend(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
@@ -56,7 +57,7 @@ def _bpe(size: int, texts: Iterable[str]) -> Tokenizer:
     return tokenizer
 
 
-def _wordpiece(size: int, texts: Iterable[str]) -> Tokenizer:
+def _wordpiece(size: int, texts: Iterable[str]) -> Backend:
     """Words between white space, punctuation included, in pieces; ## marks those inside a word."""
     words: Counter[str] = Counter()
     for piece in _pieces(texts):
@@ -71,11 +72,11 @@ def _wordpiece(size: int, texts: Iterable[str]) -> Tokenizer:
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
+    learner = Backend(models.WordPiece(unk_token=UNKNOWN))
     learner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     learner.train_from_iterator(_repeated(words), trainer)
     model = models.WordPiece(learner.get_vocab(), unk_token=UNKNOWN, max_input_chars_per_word=LONGEST_WORD)
-    tokenizer = Tokenizer(model)
+    tokenizer = Backend(model)
     names = "|".join(name[1:-1] for name in SPECIALS)
     # A word that begins with the name of a special token, or like a piece, would be taken for it: its first
     # character is split off.
@@ -115,7 +116,7 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
     return sorted(counts, key=lambda character: (-counts[character], character))
 
 
-KINDS: dict[str, Callable[[int, Iterable[str]], Tokenizer]] = {
+KINDS: dict[str, Callable[[int, Iterable[str]], Backend]] = {
     "character": _character,
     "bpe": _bpe,
     "wordpiece": _wordpiece,

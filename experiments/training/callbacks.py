@@ -69,7 +69,7 @@ def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | N
 
 
 class Checkpoints(pl.Callback):
-    """Saves all of a run's state every `every_steps` steps, and when asked to stop."""
+    """Saves all of a run's state every `every_steps` steps, and when a stop is requested."""
 
     def __init__(self, directory: Path, every_steps: int, stop: StopRequest) -> None:
         self.directory, self.every_steps, self.stop = directory, every_steps, stop
@@ -79,7 +79,7 @@ class Checkpoints(pl.Callback):
         # Lightning has put its own handler before ours by now, and would leave in the middle of a step.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self.stop.ask)
-        if self.restored is not None and self.read_all(trainer, objective):
+        if self.restored is not None and self.budget_spent(trainer, objective):
             trainer.should_stop = True
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
@@ -100,13 +100,13 @@ class Checkpoints(pl.Callback):
             path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
             trainer.save_checkpoint(path, weights_only=False)
             if trainer.is_global_zero:
-                for path in complete(self.directory)[:-KEPT_CHECKPOINTS]:
-                    DurableCheckpointIO().remove_checkpoint(path)
+                for old in complete(self.directory)[:-KEPT_CHECKPOINTS]:
+                    DurableCheckpointIO().remove_checkpoint(old)
         if stopping:
             trainer.should_stop = True
 
-    def read_all(self, trainer: pl.Trainer, objective: Objective) -> bool:
-        """True when the checkpoint that the run is resumed from was that of its last step."""
+    def budget_spent(self, trainer: pl.Trainer, objective: Objective) -> bool:
+        """True when nothing is left to train: the run is resumed from the checkpoint of its last step."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         return objective.tokens_read(data.tokens_per_batch) >= objective.budget_tokens(data.block_length)
 

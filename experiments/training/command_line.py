@@ -55,7 +55,7 @@ RESERVED = {
     "gradient_clip_algorithm": "model.init_args.optimizer.gradient_clip, a norm",
     "use_distributed_sampler": "nothing: each rank reads its part of the stream",
 }
-"""Settings of the Trainer that would end a run, or change its gradients, behind the back of its budget and hash."""
+"""Settings of the Trainer that would end a run, or change its gradients, without regard to its budget and hash."""
 
 MOST_THREADS = 256
 """More is a slip, and would hang rather than run."""

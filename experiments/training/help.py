@@ -42,8 +42,8 @@ def help_last(arguments: Sequence[str], configuration: str) -> list[str]:
     `--KEY.help CLASS` chooses the class as well. Where no configuration is given, it is `configuration`.
     """
     command, *words = arguments
-    asked = ((place, REQUEST.fullmatch(word.partition("=")[0])) for place, word in enumerate(words))
-    place, request = next(((place, match) for place, match in asked if match), (0, None))
+    requests = ((place, REQUEST.fullmatch(word.partition("=")[0])) for place, word in enumerate(words))
+    place, request = next(((place, match) for place, match in requests if match), (0, None))
     if request is None:
         return list(arguments)
     _, _, value = words.pop(place).partition("=")
@@ -144,7 +144,7 @@ def _renamed(action: argparse.Action, prefix: str) -> argparse.Action:
 
 
 def _belongs(action: argparse.Action, key: str | None, refused: Collection[str]) -> bool:
-    """Whether an option is shown under a key; the Trainer's only where asked for, files of parts of a run never."""
+    """Whether an option is shown under a key; the Trainer's only under its own key, files of parts of a run never."""
     if action.metavar == "CONFIG" or action.dest.removeprefix("trainer.") in refused:
         return False
     if key is None:

@@ -28,7 +28,7 @@ from objectives import Objective
 
 
 class Interrupted(Exception):
-    """The run was asked to stop; it has saved its state and can be resumed."""
+    """The run was stopped by a signal; it has saved its state and can be resumed."""
 
 
 class Busy(ValueError):
@@ -59,7 +59,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     `stop` is set by Ctrl-C and SIGTERM meanwhile; the run then saves at the end of its step.
 
     Raises:
-        Interrupted: when it was asked to stop before the end of its budget.
+        Interrupted: when a signal stopped it before the end of its budget.
         ValueError: when it was begun with other data or weights, or when its checkpoint is damaged.
     """
     directory = run.directory
@@ -81,7 +81,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
     trainer.callbacks = [recorder, bar, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
     trainer.limit_val_batches = 0  # validation takes place at the snapshots, not at epochs
-    with _asked_to_stop(stop):
+    with _stop_on_signals(stop):
         _train(trainer, model, data, checkpoints[-1] if checkpoints else None, status)
     if trainer.is_global_zero:
         durable.write_text(directory / run_directory.DONE, "")
@@ -150,13 +150,13 @@ def _cut_records(run: RunSpec, step: int) -> None:
         for name in (metrics_file.METRICS, metrics_file.STREAM):
             if not (run.directory / name).exists():
                 raise ValueError(
-                    f"{run.directory / name} lacks what was recorded up to step {step}; restore it, or delete "
+                    f"{run.directory / name} does not hold what was recorded up to step {step}; restore it, or delete "
                     f"{run.directory} to start again"
                 )
 
 
 @contextmanager
-def _asked_to_stop(stop: StopRequest) -> Iterator[None]:
+def _stop_on_signals(stop: StopRequest) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into a request to save and stop."""
     if threading.current_thread() is not threading.main_thread():
         yield

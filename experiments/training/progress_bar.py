@@ -22,7 +22,7 @@ Measured = TypeVar("Measured")
 
 @rank_zero_only
 def announce(what: str) -> None:
-    """Say what takes the time that comes, where standard error is a terminal."""
+    """Announce what is about to take time, where standard error is a terminal."""
     if sys.stderr.isatty():
         print(what, file=sys.stderr)
 

@@ -54,7 +54,7 @@ def pairing(objective: Objective, data: BlockData, trainer: pl.Trainer) -> dict[
 
 
 def _git(directory: Path, *arguments: str) -> str | None:
-    """What git answers; None outside a checkout, or without git."""
+    """The output of a git command; None outside a checkout, or without git."""
     command = ["git", "-C", str(directory), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=20, check=True)

@@ -41,7 +41,7 @@ def test_empty_grid(builder):
     assert not list((page.parent / "figures").iterdir())
 
 
-def test_grid_without_cells(builder):
+def test_grid_without_runs(builder):
     assert "0 of 0 runs" in Page(write_report(builder.finish()).read_text()).text
 
 
@@ -62,7 +62,7 @@ def test_no_grid_is_one_clear_line(tmp_path, capsys):
     assert not list(tmp_path.glob("**/report*"))
 
 
-def test_a_cell_that_has_not_begun_may_not_know_its_budget(builder):
+def test_a_run_that_has_not_begun_may_not_know_its_budget(builder):
     builder.run(CLM, 0)
     builder.pending(MLM, 0)
     builder.planned[-1] = {

@@ -105,6 +105,7 @@ class _Step(torch.nn.Module):
         return step(self.objective, Batch(*fields), world_size=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cls", "reduction"), [(CLM, "mean"), (MLM, "mean"), (MLM, "sum")])
 def test_gradient_of_two_ranks_is_that_of_one(cls, reduction, tmp_path):
     objective = build(cls, reduction=reduction)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from experiments.corpora import SplitByHash
 from experiments.corpora.base import digest_of
+from experiments.text.tokenizer import Tokenizer
 
 WORDS = ["the", "king", "of", "Israel", "went", "up", "to", "battle", "and", "his", "people", "saw", "it"]
 
@@ -25,3 +26,8 @@ class TinyCorpus(SplitByHash):
 
     def fingerprint(self) -> str:
         return digest_of("TinyCorpus", self.count, self.seed, self.validation, self.probe)
+
+
+def as_document(tokenizer: Tokenizer, ids: list[int]) -> list[int]:
+    """A document as the models read it: [CLS] ids [SEP]."""
+    return [tokenizer.roles["cls"], *ids, tokenizer.roles["sep"]]

@@ -21,7 +21,7 @@ CAUSAL = ("gpt2", "modernbert-decoder")
 
 
 def build(kind: str, seed: int = 0) -> tuple[Any, PreTrainedTokenizerFast]:
-    """A model of a family and its tokenizer; weights are large enough for a token's surroundings to show."""
+    """A model of some kind and its tokenizer; weights are large enough for a token's surroundings to show."""
     tokenizer = wordpiece() if kind in ("bert", "modernbert") else byte_level(kind)
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     shared = {"vocab_size": len(tokenizer), "max_position_embeddings": 64, "pad_token_id": tokenizer.pad_token_id}

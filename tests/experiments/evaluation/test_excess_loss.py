@@ -8,7 +8,7 @@ import torch
 
 from experiments.evaluation.excess_loss import ExcessLoss
 from experiments.evaluation.validation_loss import validation_loss
-from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
+from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
 from objectives import CLM, IGNORE, MLM, Corruption, Predictions
 from tests.support.known_rules import enumerate_targets, make_data, text_probabilities
 from tests.support.objectives import build
@@ -48,12 +48,12 @@ def enumerated(cls):
     mass = defaultdict(lambda: defaultdict(float))
     if cls is CLM:
         for symbols, p in text_probabilities(LANGUAGE).items():
-            tokens = [*(SPECIALS + symbol for symbol in symbols), SEP]
+            tokens = [*(FIRST_SYMBOL + symbol for symbol in symbols), SEP]
             for t, target in enumerate(tokens):
                 mass[tuple(tokens[:t])][target] += p
     else:
         for (shown, i, true), p in enumerate_targets(LANGUAGE, CORRUPTION).items():
-            mass[tuple(MASK if s is None else SPECIALS + s for s in shown), i][SPECIALS + true] += p
+            mass[tuple(MASK if s is None else FIRST_SYMBOL + s for s in shown), i][FIRST_SYMBOL + true] += p
     return mass
 
 

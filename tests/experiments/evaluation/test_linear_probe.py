@@ -9,7 +9,7 @@ from tests.support.objectives import build
 
 
 def test_a_probe_finds_what_the_features_show():
-    """Texts of one of two letters: the features of a random encoder tell them apart; random labels it cannot learn."""
+    """Texts of one of two letters: the features of a random encoder separate them; random labels cannot be learned."""
     draw = np.random.default_rng(0)
     texts = [
         [5 + int(kind)] * int(length)

@@ -1,4 +1,4 @@
-"""The command fill: one form of answer for one blank or many, for masked and causal models."""
+"""The command fill: one form of output for one blank or many, for masked and causal models."""
 
 import json
 import math
@@ -19,7 +19,7 @@ def fill(run, text, *options):
     return main(["fill", str(run), text, "--format", "jsonl", *map(str, options)])
 
 
-def answers(capsys):
+def written(capsys):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -33,7 +33,7 @@ def scored(run, text):
 def test_one_blank_and_many_have_one_form(arm, runs, capsys):
     for text in ("我 今天 [MASK] 北京", "我[MASK]天[MASK]北京", "[MASK][MASK]"):
         assert fill(runs[arm], text, "--top", 3) == 0
-        rows = answers(capsys)
+        rows = written(capsys)
         blanks = text.count("[MASK]")
         places = [str(number + 1) for number in range(blanks)]
         assert list(dict.fromkeys(row["blank"] for row in rows)) == [*places, "all"]
@@ -52,14 +52,14 @@ def test_one_blank_and_many_have_one_form(arm, runs, capsys):
 @pytest.mark.parametrize("arm", ["CLM Chinese", "MLM Chinese"])
 def test_spaces_between_chinese_characters_are_left_out(arm, runs, capsys):
     fill(runs[arm], "我 今天 [MASK] 北京")
-    spaced = answers(capsys)
+    spaced = written(capsys)
     fill(runs[arm], "我今天[MASK]北京")
-    assert answers(capsys) == spaced
+    assert written(capsys) == spaced
 
 
 def test_a_masked_model_shows_its_distribution(runs, capsys):
     fill(runs["MLM Chinese"], "我今天[MASK]北京", "--top", 1000)
-    rows = [row for row in answers(capsys) if row["blank"] == "1"]
+    rows = [row for row in written(capsys) if row["blank"] == "1"]
     model = open_model(str(runs["MLM Chinese"]))
     left, right = model.codec.encode("我今天").ids, model.codec.encode("北京").ids
     row = torch.tensor(
@@ -77,19 +77,19 @@ def test_a_masked_model_shows_its_distribution(runs, capsys):
 
 def test_a_causal_model_ranks_whole_sentences(runs, capsys):
     fill(runs["CLM Chinese"], "我今天[MASK]北京", "--top", 1000)
-    rows = [row for row in answers(capsys) if row["blank"] == "1"]
+    rows = [row for row in written(capsys) if row["blank"] == "1"]
     nats = [scored(runs["CLM Chinese"], row["text"]) for row in rows]
     assert nats == sorted(nats, reverse=True)
     shares = torch.tensor(nats, dtype=torch.float64).softmax(0)
     assert [row["probability"] for row in rows] == pytest.approx(shares.tolist(), abs=1e-5)
     assert sum(row["probability"] for row in rows) == pytest.approx(1)
     fill(runs["CLM Chinese"], "我今天[MASK]北京", "--top", 1000, "--width", 2)
-    assert len([row for row in answers(capsys) if row["blank"] == "1"]) == 2
+    assert len([row for row in written(capsys) if row["blank"] == "1"]) == 2
 
 
 def test_shares_of_a_blank_add_up_over_the_others(runs, capsys):
     fill(runs["CLM Chinese"], "我[MASK]天[MASK]", "--top", 1000)
-    rows = answers(capsys)
+    rows = written(capsys)
     for place in (0, 1):
         for row in [row for row in rows if row["blank"] == str(place + 1)]:
             both = [
@@ -106,7 +106,7 @@ def test_candidates_are_scored_whole(arm, runs, capsys):
         else ("the [MASK] sees", ["cat", "old bird", "river"])
     )
     assert fill(runs[arm], text, "--candidates", *candidates) == 0
-    rows = [row for row in answers(capsys) if row["blank"] == "all"]
+    rows = [row for row in written(capsys) if row["blank"] == "all"]
     assert {row["text"] for row in rows} == {text.replace("[MASK]", one) for one in candidates}
     model, nats = open_model(str(runs[arm])), {}
     for candidate in candidates:
@@ -138,7 +138,7 @@ def test_candidates_are_scored_whole(arm, runs, capsys):
 
 def test_candidates_for_several_blanks_are_combined(runs, capsys):
     assert fill(runs["MLM Chinese"], "[MASK]今[MASK]", "--candidates", "我", "天气", "--top", 9) == 0
-    rows = [row for row in answers(capsys) if row["blank"] == "all"]
+    rows = [row for row in written(capsys) if row["blank"] == "all"]
     assert {tuple(row["fills"]) for row in rows} == {(a, b) for a in ("我", "天气") for b in ("我", "天气")}
     assert sum(row["probability"] for row in rows) == pytest.approx(1)
 
@@ -165,7 +165,7 @@ def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
     for text in ("the [MASK] sees the bird", "[MASK] old cat", "the old[MASK]"):
         assert fill(runs[arm], text, "--top", 60) == 0
         template, glued = TextWithBlanks.parse(text, model), 0
-        for row in answers(capsys):
+        for row in written(capsys):
             if row["fills"][0] not in tokens:  # a part of a character
                 continue
             ids = template.with_tokens([tokens[row["fills"][0]]])
@@ -176,14 +176,14 @@ def test_the_text_shown_is_the_one_that_was_scored(arm, runs, capsys):
         assert glued
 
 
-def test_a_model_of_another_family_has_its_own_mask(tmp_path, capsys):
+def test_a_model_of_another_kind_has_its_own_mask(tmp_path, capsys):
     model, tokenizer = build("roberta")
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     fill(tmp_path, "the <mask> sees")
-    own = answers(capsys)
+    own = written(capsys)
     fill(tmp_path, "the [MASK] sees")
-    assert answers(capsys) == own
+    assert written(capsys) == own
     assert len(own) == 6
 
 
@@ -237,7 +237,7 @@ def test_which_spaces_are_left_out(text, parts):
 def test_fills_that_read_alike_are_not_mixed_up(runs, capsys):
     """Parts of characters all read as �; each is a fill of its own."""
     assert fill(runs["CLM"], "the[MASK][MASK]", "--top", 1000, "--width", 1000) == 0
-    rows = [row for row in answers(capsys) if row["blank"] == "2"]
+    rows = [row for row in written(capsys) if row["blank"] == "2"]
     names = [row["fills"][0] for row in rows]
     assert len(set(names)) < len(names)
     assert sum(row["probability"] for row in rows) == pytest.approx(1)

@@ -8,6 +8,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 
 from experiments.cli import main
 from experiments.inference.open_model import open_model, open_trained
+from tests.support.corpus import as_document
 from tests.support.huggingface_models import build
 
 
@@ -69,7 +70,7 @@ def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
-def test_hugging_face_models_write_too(kind, tmp_path, capsys):
+def test_hugging_face_models_generate_too(kind, tmp_path, capsys):
     model, tokenizer = build(kind)
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
@@ -97,8 +98,8 @@ def test_hugging_face_models_write_too(kind, tmp_path, capsys):
         ("MLM", ("--sweeps", 3), "--sweeps goes with --method gibbs"),
         ("CLM diverged", (), "has diverged"),
         ("MLM", ("--top-p", 0), "top_p in (0, 1]"),
-        ("MLM", ("--method", "left_to_right"), "cannot write by left_to_right; use unmasking or gibbs"),
-        ("CLM", ("--method", "gibbs"), "cannot write by gibbs; use left_to_right"),
+        ("MLM", ("--method", "left_to_right"), "cannot generate by left_to_right; use unmasking or gibbs"),
+        ("CLM", ("--method", "gibbs"), "cannot generate by gibbs; use left_to_right"),
         ("MLM", ("--method", "gibbs", "--sweeps", 0), "sweeps must be at least 1"),
     ],
 )
@@ -124,7 +125,7 @@ def test_an_exported_folder_opens_in_transformers(arm, runs, tmp_path, capsys):
         ours = encoder.decode(encoder.head(encoder(tokens, objective.traits.attention)))
     torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
     texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
-    assert theirs(texts)["input_ids"] == [tokenizer.wrap(ids) for ids in tokenizer.encode_batch(texts)]
+    assert theirs(texts)["input_ids"] == [as_document(tokenizer, ids) for ids in tokenizer.encode_batch(texts)]
     assert theirs.model_max_length == 48
     for role, name in (("cls", "cls"), ("sep", "sep"), ("mask", "mask"), ("pad", "pad"), ("unknown", "unk")):
         assert getattr(theirs, f"{name}_token_id") == tokenizer.roles[role]

@@ -18,7 +18,7 @@ from objectives.inference.scoring import total
 from tests.support.huggingface_models import CAUSAL, MASKED, build
 from tests.support.objectives import own_scores
 from tests.support.random_run import make_run
-from tests.support.tiny import fit_arguments, run_config, write_text
+from tests.support.tiny import fit_arguments, only_run, run_config, write_text
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
@@ -40,8 +40,7 @@ def test_a_run_means_its_last_snapshot(cls, tmp_path, capsys):
 def test_a_snapshot_of_a_training_is_a_model(tmp_path):
     config = run_config(write_text(tmp_path / "text.txt"), **{"model.init_args.budget.tokens": 200})
     assert main(fit_arguments(config, tmp_path / "results")) == 0
-    (run,) = (tmp_path / "results" / "runs").iterdir()
-    model = open_model(str(run))
+    model = open_model(str(only_run(tmp_path / "results")))
     assert model.codec.encode("the old cat").ids
 
 

@@ -146,7 +146,7 @@ def test_no_pairs_and_a_model_named_twice_are_refused(runs, file, tmp_path, caps
     assert "named twice" in capsys.readouterr().err
 
 
-def test_models_are_named_by_what_tells_them_apart(tmp_path, monkeypatch):
+def test_models_are_named_by_what_distinguishes_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert model_names(["grid/runs/clm"]) == ["clm"]
     assert model_names(["grid/runs/clm/", f"{tmp_path}/grid/runs/mlm"]) == ["clm", "mlm"]

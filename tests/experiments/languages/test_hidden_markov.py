@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy import stats
 
-from experiments.languages.hidden_markov import SPECIALS, HiddenMarkov
+from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
 from experiments.languages.hidden_markov_bayes import (
     bayes_accuracy,
     clm_bayes_loss,
@@ -142,8 +142,8 @@ def test_mlm_bayes_loss_is_that_of_enumeration(language, corruption):
     given = defaultdict(float)
     for (shown, i, _), p in mass.items():
         given[shown, i] += p
-    inputs = [[MASK if s is None else SPECIALS + s for s in shown] for shown, _, _ in mass]
-    targets = [[SPECIALS + true if t == i else IGNORE for t in range(language.length)] for _, i, true in mass]
+    inputs = [[MASK if s is None else FIRST_SYMBOL + s for s in shown] for shown, _, _ in mass]
+    targets = [[FIRST_SYMBOL + true if t == i else IGNORE for t in range(language.length)] for _, i, true in mass]
     nats = mlm_bayes_loss(language, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), corruption)
     expected = [[0.0] * (language.length + 2) for _ in mass]
     for row, ((shown, i, _), p) in zip(expected, mass.items(), strict=True):
@@ -247,7 +247,7 @@ def test_bad_languages_are_refused(arguments, message):
 
 def test_what_has_no_bayes_loss_is_refused():
     tokens = TINY.tokens_BT(torch.tensor([[0, 1, 2, 1]]))
-    targets = tokens.masked_fill(tokens != SPECIALS + 2, IGNORE)
+    targets = tokens.masked_fill(tokens != FIRST_SYMBOL + 2, IGNORE)
     masked = tokens.masked_fill(targets != IGNORE, MASK)
     with pytest.raises(ValueError, match="selections of a block depend on one another"):
         mlm_bayes_loss(TINY, masked, targets, Corruption(selection=ExactCount()))
@@ -260,6 +260,6 @@ def test_what_has_no_bayes_loss_is_refused():
     with pytest.raises(ValueError, match="another length"):
         clm_bayes_loss(TINY, tokens[:, 1:])
     with pytest.raises(ValueError, match="view is"):
-        state_posteriors(TINY, tokens[:, 1:-1] - SPECIALS, "future")
+        state_posteriors(TINY, tokens[:, 1:-1] - FIRST_SYMBOL, "future")
     with pytest.raises(ValueError, match="unknown split"):
         TINY.sample("test", torch.arange(2))

@@ -120,9 +120,9 @@ def test_a_bad_cell_is_found_before_anything_runs(axis, values, words, tmp_path)
 def test_shipped_grids(path, tmp_path):
     assert find_grid(path.stem) == path
     grid = read_grid(path)
-    cells = [cell for cell, _ in plan(grid, tmp_path)]
-    assert len({cell["hash"] for cell in cells}) == len(grid.cells)
-    assert len({cell["seed"] for cell in cells}) >= 2
+    runs = [run for run, _ in plan(grid, tmp_path)]
+    assert len({run["hash"] for run in runs}) == len(grid.cells)
+    assert len({run["seed"] for run in runs}) >= 2
     assert "two cores" in grid.source.splitlines()[0] + grid.source.splitlines()[1], "say how long it takes"
 
 

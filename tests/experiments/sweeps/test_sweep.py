@@ -1,4 +1,4 @@
-"""Sweeps: failing cells, dying workers, interruption, and going on from there."""
+"""Sweeps: failing runs, dying workers, interruption, and going on from there."""
 
 import os
 import signal
@@ -29,11 +29,11 @@ def grid_file(path, text, arms, **overrides):
 
 
 def states(directory):
-    cells = run_directory.read_runs(directory)
-    return {cell["arm"]: run_directory.run_state(directory / cell["directory"]).state for cell in cells}
+    runs = run_directory.read_runs(directory)
+    return {run["arm"]: run_directory.run_state(directory / run["directory"]).state for run in runs}
 
 
-def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, capfd):
+def test_a_failing_run_does_not_stop_the_others_and_can_be_retried(tmp_path, capfd):
     text = write_text(tmp_path / "text.txt")
     missing = tmp_path / "missing.txt"
     arms = {
@@ -64,7 +64,7 @@ def test_a_failing_cell_does_not_stop_the_others_and_can_be_retried(tmp_path, ca
         / next(c["directory"] for c in run_directory.read_runs(tmp_path / "grid") if c["arm"] == "clm")
     )
     untouched = (done / metrics_file.METRICS).stat().st_mtime_ns
-    assert main(sweep) == 1  # the failed cell is not tried again unasked
+    assert main(sweep) == 1  # the failed run is not tried again by itself
     assert main(["runs", str(tmp_path / "grid")]) == 0
     assert capfd.readouterr().out.count("failed: ") == 1
 
@@ -142,7 +142,7 @@ def test_a_killed_worker_and_an_interrupted_sweep_lose_nothing(tmp_path):
     assert set(states(directory).values()) == {"done"}
 
 
-def test_cells_as_jobs_of_a_cluster(tmp_path, capfd):
+def test_runs_as_jobs_of_a_cluster(tmp_path, capfd):
     """submitit without SLURM runs the same jobs on this machine."""
     text = write_text(tmp_path / "text.txt")
     empty = tmp_path / "empty.txt"

@@ -17,7 +17,7 @@ from experiments.text import packed_blocks, packing, token_stream
 from experiments.text.codec import TextCodec
 from experiments.text.packing import pack
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
-from tests.support.corpus import TinyCorpus
+from tests.support.corpus import TinyCorpus, as_document
 
 T = 16
 REPOSITORY = Path(__file__).parents[3]
@@ -28,7 +28,7 @@ def brute_force(corpus, tokenizer, split):
     """The stream of a split, document by document."""
     return list(
         itertools.chain.from_iterable(
-            tokenizer.wrap(tokenizer.encode_batch([text])[0]) for text in corpus.documents(split)
+            as_document(tokenizer, tokenizer.encode_batch([text])[0]) for text in corpus.documents(split)
         )
     )
 
@@ -242,15 +242,16 @@ print(packed.fingerprint)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_build_once(tmp_path):
     command = [sys.executable, "-c", RACE, str(tmp_path)]
     processes = [
         subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
         for number in range(2)
     ]
-    answers = [process.communicate(timeout=60)[0].split() for process in processes]
+    outputs = [process.communicate(timeout=60)[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
-    assert sorted(map(len, answers)) == [1, 2] and answers[0][-1] == answers[1][-1]
+    assert sorted(map(len, outputs)) == [1, 2] and outputs[0][-1] == outputs[1][-1]
 
 
 def test_fingerprint_covers_every_block(tiny_corpus, tmp_path):

@@ -9,6 +9,7 @@ from tokenizers import models, pre_tokenizers
 
 from experiments.corpora import KingJames, PeoplesDaily
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
+from tests.support.corpus import as_document
 
 KINDS = ["character", "bpe", "wordpiece"]
 ODD = "  A tab\t, a line\n\nand “quotes” — ﬁ, é as e\u0301, 漢字 and 🙂\u3000end.  "
@@ -106,12 +107,12 @@ def test_offsets_are_the_characters_behind_each_token(kind, tokenizers, english)
 
 def test_wrap_puts_the_special_tokens_around(tokenizers):
     bpe = tokenizers["bpe"]
-    ids = bpe.wrap(bpe.encode_batch(["In the"])[0])
+    ids = as_document(bpe, bpe.encode_batch(["In the"])[0])
     assert ids[0] == 2 and ids[-1] == 3
     assert bpe.decode(ids) == "[CLS]In the[SEP]"
 
 
-def test_training_reads_no_further_than_asked(english):
+def test_training_reads_no_further_than_its_setting_says(english):
     def texts():
         yield english[0]
         yield english[1]
@@ -141,7 +142,7 @@ def foreign(tmp_path, *names):
     return path
 
 
-def test_a_tokenizer_of_ones_own_is_found_by_the_usual_names(tmp_path):
+def test_special_tokens_of_another_tokenizer_are_found_by_their_usual_names(tmp_path):
     tokenizer = Tokenizer.load(foreign(tmp_path, "<pad>", "<s>", "</s>", "<mask>"))
     assert tokenizer.roles == {"pad": 0, "unknown": 4, "cls": 1, "sep": 2, "mask": 3}
     assert tokenizer.size == 7 and tokenizer.specials == (0, 1, 2, 3, 4)

@@ -5,12 +5,6 @@ import pytest
 from experiments.cli import main
 from tests.support.tiny import fit_arguments, run_config, write_text
 
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
-
-
 CASES = {
     "rate of zero": ({"model.init_args.corruption.rate": 0.0}, ["(0, 1]"]),
     "rate above one": ({"model.init_args.corruption.rate": 1.5}, ["(0, 1]"]),

@@ -20,17 +20,7 @@ from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import AlreadyDone, ObjectiveCLI
 from experiments.training.loop import Busy, Interrupted, TrainingFailed
 from experiments.training.recorder import Recorder
-from tests.support.tiny import fit_arguments, run_config, write_text
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
-
-
-def only_run(results):
-    (run,) = (results / "runs").iterdir()
-    return run
+from tests.support.tiny import fit_arguments, only_run, run_config
 
 
 def outcome(run):
@@ -65,7 +55,12 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+SLOW = ("workers",)
+
+
+@pytest.mark.parametrize(
+    "variant", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in VARIANTS]
+)
 def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
     """Stopped after steps 3, 5 (at a checkpoint), 11 and 12, and resumed each time."""
     config = run_config(text, "CLM" if variant == "CLM" else "MLM", **VARIANTS[variant])
@@ -92,6 +87,7 @@ def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
     assert whole[1] == parts[1]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_and_resumed_equals_uninterrupted(text, tmp_path):
     """kill -9 at three moments: between checkpoints, so rows past the last one are there to be dropped."""
     config = run_config(
@@ -135,6 +131,7 @@ def last_step(results):
     return 0
 
 
+@pytest.mark.slow
 def test_a_done_run_is_left_alone_and_its_saved_config_runs_it_again(text, tmp_path):
     ObjectiveCLI(fit_arguments(run_config(text), tmp_path / "first"))
     run = only_run(tmp_path / "first")
@@ -166,7 +163,7 @@ def test_a_curve_that_went_missing_is_noticed(text, tmp_path):
     run = only_run(tmp_path)
     (run / run_directory.DONE).unlink()
     (run / metrics_file.METRICS).unlink()
-    with pytest.raises(ValueError, match="lacks what was recorded up to step 30"):
+    with pytest.raises(ValueError, match="does not hold what was recorded up to step 30"):
         ObjectiveCLI(arguments)
 
 
@@ -242,9 +239,9 @@ def test_what_a_run_leaves(text, tmp_path):
     config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
     ObjectiveCLI(fit_arguments(config, tmp_path))
     run = only_run(tmp_path)
-    cell = durable.read_json(run / run_directory.RUN)
-    assert (cell["objective"], cell["mask_rate"], cell["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
-    assert cell["budget_tokens"] == 30 * 64 and cell["nominal_density"] == 0.3
+    record = durable.read_json(run / run_directory.RUN)
+    assert (record["objective"], record["mask_rate"], record["corruption_mix"]) == ("MLM", 0.3, [0.8, 0.1, 0.1])
+    assert record["budget_tokens"] == 30 * 64 and record["nominal_density"] == 0.3
     assert run_directory.run_state(run).state == "done"
     assert durable.read_json(run / run_directory.ENVIRONMENT)["threads"] == 1
     assert set(durable.read_json(run / run_directory.PAIRING)) == {"encoder", "tokenizer", "data", "world_size"}
@@ -334,51 +331,6 @@ def test_two_processes_do_not_work_on_one_run(text, tmp_path):
     assert not (tmp_path / "data").exists(), "data is made by whoever works on the run"
     ObjectiveCLI(arguments)
     assert run_directory.run_state(run).state == "done"
-
-
-def printed(capsys, *arguments):
-    """Exit code of `evaluate`, the values it printed by quantity, and what it said on stderr."""
-    capsys.readouterr()
-    code = main(["evaluate", *map(str, arguments)])
-    out, err = capsys.readouterr()
-    return code, {name: float(value) for name, value in (line.split("\t") for line in out.splitlines())}, err
-
-
-@pytest.mark.parametrize("objective", ["CLM", "MLM"])
-def test_evaluate_gives_what_was_recorded(objective, text, tmp_path, capsys):
-    ObjectiveCLI(fit_arguments(run_config(text, objective), tmp_path))
-    run = only_run(tmp_path)
-    recorded = {}
-    for row in metrics_file.read_metrics(run):
-        if row.quantity.partition("/")[0] not in ("train", "ledger"):
-            recorded.setdefault(row.tokens, {})[row.quantity] = row.value
-    assert len(recorded) == 3
-    for snapshot in complete(run / "snapshots"):
-        assert printed(capsys, run, "--snapshot", snapshot.name)[:2] == (
-            0,
-            recorded[int(snapshot.stem.removeprefix("tokens-"))],
-        )
-    assert printed(capsys, tmp_path / "tiny")[:2] == (0, recorded[30 * 64])  # the last, of a run without its hash
-
-
-def test_evaluate_refuses_in_one_line(text, tmp_path, capsys):
-    ObjectiveCLI(fit_arguments(run_config(text), tmp_path))
-    run = only_run(tmp_path)
-    snapshot = complete(run / "snapshots")[0]
-    proof = durable.read_json(run / run_directory.PAIRING)
-    cases = [((tmp_path / "nothing",), "no run"), ((run, "--snapshot", "none.ckpt"), snapshot.name)]
-    for arguments, words in cases:
-        assert words in refused(printed(capsys, *arguments))
-    snapshot.write_bytes(b"damage")
-    assert "damaged" in refused(printed(capsys, run, "--snapshot", snapshot))
-    durable.write_json(run / run_directory.PAIRING, {**proof, "data": "0"})
-    assert "another data" in refused(printed(capsys, run))
-
-
-def refused(outcome):
-    code, values, error = outcome
-    assert code == 2 and not values and error.splitlines()[-1].startswith("error: ") and "Traceback" not in error
-    return error.splitlines()[-1]
 
 
 @pytest.mark.slow
