@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -94,12 +96,35 @@ def test_an_example_interrupted_and_resumed_is_bit_for_bit_the_same(name, text, 
     assert metrics_file.read_metrics(run)[-1].tokens == 30 * 64
 
 
+KILLED = """
+import os, signal, sys
+from experiments.training.callbacks import Status
+from experiments.training.command_line import ObjectiveCLI
+def die(self, trainer, *rest):
+    if trainer.global_step == 17:
+        os.kill(os.getpid(), signal.SIGKILL)
+Status.on_train_batch_end = die
+ObjectiveCLI(sys.argv[2:], [sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_an_example_killed_and_resumed_is_bit_for_bit_the_same(name, text, trained, tmp_path):
+    """Killed two steps past a checkpoint, so rows past it are there to be dropped."""
+    arguments = fit_arguments(run_config(text, **OBJECTIVES[name]), tmp_path, name)
+    child = subprocess.run([sys.executable, "-c", KILLED, EXAMPLES, *arguments], stderr=subprocess.DEVNULL)
+    assert child.returncode == -signal.SIGKILL
+    assert run_directory.run_state(only_run(tmp_path)).state == "resumable"
+    ObjectiveCLI(arguments, [EXAMPLES])
+    assert outcome(only_run(tmp_path)) == outcome(trained[name])
+
+
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_an_example_says_of_itself_what_the_records_hold(name, trained):
     record = durable.read_json(trained[name] / run_directory.RUN)
     traits = load_objective(complete(trained[name] / "snapshots")[-1]).traits
     assert {key: record[key] for key in ("objective", "attention", "traits")} == json.loads(json.dumps(traits.record()))
-    assert f"{record['attention']}" == "bidirectional"
+    assert record["attention"] == "bidirectional"
     measured = quantities(trained[name])
     assert {"validation/loss", "word_swap/accuracy", "ledger/density"} <= measured.keys()
     assert ("cloze/0.5/loss" in measured) == ("pll" in traits.scores)
