@@ -3,12 +3,14 @@
 from objectives.base import Objective
 from objectives.checkpoint import load_objective
 from objectives.clm import CLM
-from objectives.corruption import Corruption
+from objectives.corruption import Bernoulli, Corruption, ExactCount, Selection
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
 from objectives.mlm import MLM
+from objectives.settings import SharedSettings
 from objectives.training.optimizer import Budget, OptimizerConfig
-from objectives.training.randomness import EVALUATION_EPOCH, Key, evaluation_key
+from objectives.training.randomness import EVALUATION_EPOCH, Key, evaluation_key, uniform
+from objectives.traits import Traits
 from objectives.view import IGNORE, Batch, Predictions, View
 from objectives.vocabulary import Vocabulary
 
@@ -18,16 +20,22 @@ __all__ = [
     "IGNORE",
     "MLM",
     "Batch",
+    "Bernoulli",
     "Budget",
     "Corruption",
     "Encoder",
     "EncoderConfig",
+    "ExactCount",
     "Key",
     "Objective",
     "OptimizerConfig",
     "Predictions",
+    "Selection",
+    "SharedSettings",
+    "Traits",
     "View",
     "Vocabulary",
     "evaluation_key",
     "load_objective",
+    "uniform",
 ]

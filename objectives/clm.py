@@ -10,6 +10,7 @@ from torch import Tensor
 
 from objectives.base import Objective
 from objectives.training.randomness import Key
+from objectives.traits import Traits
 from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 
@@ -17,9 +18,15 @@ from objectives.vocabulary import Vocabulary
 class CLM(Objective):
     """Dense next-token prediction: log p(x) = sum over t of log p(x_t | x_<t), a true joint probability."""
 
-    feature_attention = "causal"
-    sentence_scores = ("chain_rule",)
-    huggingface_class = "ModernBertDecoderForCausalLM"
+    @property
+    def traits(self) -> Traits:
+        return Traits(
+            name=type(self).__name__,
+            question="next token",
+            attention="causal",
+            scores=("chain_rule",),
+            huggingface="ModernBertDecoderForCausalLM",
+        )
 
     @property
     def nominal_density(self) -> float:

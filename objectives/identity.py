@@ -5,27 +5,34 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from dataclasses import asdict, is_dataclass
-from typing import Any, get_type_hints
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_type_hints
 
 import torch
 from torch import nn
+
+from objectives.settings import SharedSettings
+
+PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
+CLASS_PATH, SETTINGS = "class_path", "init_args"
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:
     """class_path and arguments of an objective as plain values, from which `objectives.checkpoint` builds it again.
 
     Raises:
-        AttributeError: when the objective does not keep an argument of its constructor under the argument's name.
+        ValueError: when the objective does not keep an argument of its constructor under the argument's name, or the
+            argument is neither plain nor a dataclass of plain values.
     """
-    cls = type(objective)
-    kept = {name: getattr(objective, name) for name in inspect.signature(cls).parameters}
-    kept["encoder"] = objective.encoder.config  # the name is taken by the encoder itself
-    plain = {
-        name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-        for name, value in kept.items()
-    }
-    return {"class_path": f"{cls.__module__}.{cls.__qualname__}", "arguments": plain}
+    cls, shared = type(objective), {field.name for field in fields(SharedSettings)}
+    arguments = {}
+    for name, declared in constructor_types(cls).items():
+        holder = objective.shared if name in shared else objective
+        if not hasattr(holder, name):
+            raise ValueError(f"{cls.__name__} has to keep its argument {name} as self.{name}, so that it can be saved")
+        arguments[name] = _to_plain(getattr(holder, name), declared, f"{cls.__name__}.{name}")
+    return {"class_path": class_path(cls), "arguments": arguments}
 
 
 def refuse_other_settings(objective: Any, checkpoint: dict[str, Any]) -> None:
@@ -44,30 +51,92 @@ def refuse_other_settings(objective: Any, checkpoint: dict[str, Any]) -> None:
         raise ValueError(f"the checkpoint was trained with other settings of {', '.join(names)}")
 
 
+def class_path(cls: type) -> str:
+    """The dotted path of a class."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
 def import_object(path: str) -> Any:
     """The object at a dotted path.
 
     Raises:
-        ImportError: when there is no such module.
-        AttributeError: when the module has no such object.
+        ImportError: when there is no such module, or no such object in it; its `name` is that of the module.
         ValueError: when the path has no dot.
     """
     module, _, name = path.rpartition(".")
-    return getattr(importlib.import_module(module), name)
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"{module} has no {name}", name=module)
+    return getattr(found, name)
 
 
-def build_arguments(cls: type, plain: dict[str, Any]) -> dict[str, Any]:
-    """Constructor arguments from plain values: a mapping becomes the dataclass that the constructor declares.
+def constructor_types(cls: type) -> dict[str, Any]:
+    """Name and annotation of each argument of a constructor, those that `**kwargs` hands on to its bases included.
+
+    What no base of an objective names are the fields of SharedSettings.
+
+    Raises:
+        ValueError: when a parameter has no annotation.
+    """
+    if is_dataclass(cls):
+        return {field.name: get_type_hints(cls)[field.name] for field in fields(cls) if field.init}
+    found: dict[str, Any] = {}
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        hints = get_type_hints(vars(base)["__init__"])
+        _, *parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+        named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+        for parameter in named:
+            if parameter.name not in hints:
+                raise ValueError(
+                    f"{base.__name__}.__init__ has no annotation for its parameter {parameter.name}; give it one, such "
+                    f"as {parameter.name}: float, so that settings can be read for it"
+                )
+            found.setdefault(parameter.name, hints[parameter.name])
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            return found
+        if "shared" in inspect.get_annotations(base):
+            return found | get_type_hints(SharedSettings)
+    return found
+
+
+def build_arguments(cls: type, plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Constructor arguments from plain values: a mapping becomes the dataclass that the constructor declares, and one
+    with a class path an object of that class.
 
     Raises:
         TypeError: when a mapping has a key that the dataclass has not, or has not one that it needs.
-        ValueError: when a dataclass refuses its values.
+        ValueError: when a dataclass refuses its values, or a parameter has no annotation.
+        ImportError: when there is no such class.
     """
-    hints = get_type_hints(cls.__init__)  # type: ignore[misc]
-    return {
-        name: hints[name](**value) if isinstance(value, dict) and is_dataclass(hints[name]) else value
-        for name, value in plain.items()
+    declared = constructor_types(cls)
+    return {name: _from_plain(value, declared.get(name, Any)) for name, value in plain.items()}
+
+
+def _from_plain(value: Any, declared: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    options = tuple(one for one in get_args(declared) or (declared,) if isinstance(one, type))
+    if CLASS_PATH in value:
+        cls = import_object(value[CLASS_PATH])
+        if not (isinstance(cls, type) and issubclass(cls, options)):  # a file must not choose what is called
+            raise ValueError(f"{value[CLASS_PATH]} is not a {' or '.join(one.__name__ for one in options)}")
+        return cls(**build_arguments(cls, value.get(SETTINGS) or {}))
+    cls = next((one for one in options if is_dataclass(one)), None)
+    return value if cls is None else cls(**build_arguments(cls, value))
+
+
+def _to_plain(value: Any, declared: Any, name: str) -> Any:
+    if not is_dataclass(value) or isinstance(value, type):
+        if not isinstance(value, PLAIN):
+            raise ValueError(f"{name} is a {type(value).__name__}, but settings are plain values or frozen dataclasses")
+        return value
+    settings = {
+        field: _to_plain(getattr(value, field), hint, f"{name}.{field}")
+        for field, hint in constructor_types(type(value)).items()
     }
+    return settings if type(value) is declared else {CLASS_PATH: class_path(type(value)), SETTINGS: settings}
 
 
 def state_hash(module: nn.Module) -> str:

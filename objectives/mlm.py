@@ -5,16 +5,14 @@ B blocks, T positions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor
 
 from objectives.base import Objective
 from objectives.corruption import Corruption
-from objectives.encoder.config import EncoderConfig
-from objectives.training.optimizer import Budget, OptimizerConfig
 from objectives.training.randomness import Key
+from objectives.traits import Traits
 from objectives.view import IGNORE, View
 from objectives.vocabulary import Vocabulary
 
@@ -26,31 +24,27 @@ class MLM(Objective):
 
     Args:
         corruption: which positions are selected, and what replaces their tokens.
+        shared: the fields of SharedSettings.
     """
 
-    feature_attention = "bidirectional"
-    sentence_scores = ("pll", "pll_word_l2r")
-    huggingface_class = "ModernBertForMaskedLM"
-
-    def __init__(
-        self,
-        encoder: EncoderConfig,
-        vocabulary: Vocabulary,
-        budget: Budget,
-        optimizer: OptimizerConfig,
-        corruption: Corruption,
-        reduction: Literal["mean", "sum"] = "mean",
-        documents: Literal["separate", "joined"] = "separate",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(encoder, vocabulary, budget, optimizer, reduction, documents, seed)
+    def __init__(self, corruption: Corruption, **shared: Any) -> None:
+        super().__init__(**shared)
         self.corruption = corruption
 
-    @classmethod
-    def traits(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        corruption: Corruption = settings["corruption"]
-        mix = [corruption.mask, corruption.random, corruption.keep]
-        return {**super().traits(settings), "mask_rate": corruption.rate, "corruption_mix": mix}
+    @property
+    def traits(self) -> Traits:
+        return Traits(
+            name=type(self).__name__,
+            question=f"masked tokens ({self.corruption.name})",
+            attention="bidirectional",
+            scores=("pll", "pll_word_l2r"),
+            huggingface="ModernBertForMaskedLM",
+            numeric={"mask rate": self.corruption.rate},
+            categorical={
+                "corruption mix": self.corruption.replacement.name,
+                "selection": self.corruption.selection.name,
+            },
+        )
 
     @property
     def nominal_density(self) -> float:

@@ -34,8 +34,8 @@ class View(NamedTuple):
     """"causal", "bidirectional", or a boolean mask (B, 1, T, T), True where row sees column."""
     selected_BT: Tensor | None = None
     """True at positions selected for corruption, changed or kept; None when the objective corrupts nothing."""
-    weight: float = 1.0
-    """Weight of this view's targets in the loss."""
+    weights_BT: Tensor | None = None
+    """Weight of each target in the loss, float32; None where all are 1."""
     channel: Any = None
     """What corrupted the inputs, for exact Bayes losses; None when nothing is corrupted, or when it is not known."""
 

@@ -25,10 +25,12 @@ COMPOSES = "experiments.cli"
 # Layers of a package: a folder imports from its own line and from the lines before it.
 LAYERS = {
     "objectives": [
-        ["vocabulary", "encoder", "identity"],
+        ["vocabulary", "encoder", "traits"],
         ["view"],
         ["training"],
-        ["corruption", "base"],
+        ["settings", "corruption"],
+        ["identity"],
+        ["base"],
         ["clm", "mlm", "checkpoint", "inference"],
     ],
     "experiments": [

@@ -49,7 +49,8 @@ def _read_run(directory: Path, record: dict[str, Any]) -> RunRecords:
     by_quantity: dict[str, list[metrics_file.Row]] = {}
     for row in rows:
         by_quantity.setdefault(row.quantity, []).append(row)
-    mix = record.get("corruption_mix")
+    traits = record.get("traits") or {}
+    mix = (traits.get("categorical") or {}).get("corruption mix")
     pairing = run / run_directory.PAIRING
     return RunRecords(
         name=name,
@@ -58,8 +59,8 @@ def _read_run(directory: Path, record: dict[str, Any]) -> RunRecords:
         objective=objective,
         attention=attention,
         factors={str(k): str(v) for k, v in (record.get("factors") or {}).items()},
-        mask_rate=record.get("mask_rate"),
-        mix=tuple(mix) if mix is not None else None,
+        mask_rate=(traits.get("numeric") or {}).get("mask rate"),
+        mix=tuple(float(share) / 100 for share in mix.split("/")) if mix is not None else None,
         budget_tokens=int(record.get("budget_tokens") or 0),
         nominal_density=record.get("nominal_density"),
         title=str(record.get("title") or ""),

@@ -53,16 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{tokenizer.size}, width {options.width}, depth {options.depth}, {torch.get_num_threads()} threads"
     )
     config = EncoderConfig(width=options.width, depth=options.depth, heads=options.heads)
-    vocabulary, budget, optimizer = tokenizer.vocabulary(), Budget(tokens=1), OptimizerConfig()
-    masked = MLM(config, vocabulary, budget, optimizer, Corruption())
-    causal = CLM(config, vocabulary, budget, optimizer)
+    shared = {
+        "encoder": config,
+        "vocabulary": tokenizer.vocabulary(),
+        "budget": Budget(tokens=1),
+        "optimizer": OptimizerConfig(),
+    }
+    masked, causal = MLM(Corruption(), **shared), CLM(**shared)
     for objective in (masked, causal):
         compare(objective.eval(), tokenizer, [text for text, _ in chosen], options.repeats)
 
 
 def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], repeats: int) -> None:
     """Time an objective's own kind of score in all ways and print the ratios."""
-    method = objective.sentence_scores[0]
+    method = objective.traits.scores[0]
     model = to_huggingface(objective)
     max_length = objective.encoder.config.max_length
     language_models = {

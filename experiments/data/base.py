@@ -55,6 +55,11 @@ class BlockData(LightningDataModule, ABC):
         self.seed = seed
 
     @property
+    def tokens_per_batch(self) -> int:
+        """Tokens that one device reads at once."""
+        return self.batch_size * self.block_length
+
+    @property
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
         """What an objective has to know about the tokens."""

@@ -21,7 +21,7 @@ from experiments.languages.hidden_markov_bayes import (
     mlm_bayes_loss,
     state_posteriors,
 )
-from objectives import Batch, Corruption, View, Vocabulary
+from objectives import Batch, Bernoulli, Corruption, View, Vocabulary
 from objectives.clm import next_token
 
 
@@ -102,7 +102,7 @@ class GeneratedData(BlockData):
         """As of the base class; known for next-token prediction, and for BERT's corruption read from both sides."""
         attention = view.attention if isinstance(view.attention, str) else "a mask"
         if isinstance(view.channel, Corruption):
-            if attention == "bidirectional" and view.channel.selection == "bernoulli":
+            if attention == "bidirectional" and isinstance(view.channel.selection, Bernoulli):
                 return mlm_bayes_loss(self.rules, view.inputs_BT, view.targets_BT, view.channel)
         elif view.channel is None and attention == "causal":
             clean = torch.equal(view.inputs_BT, tokens_BT)

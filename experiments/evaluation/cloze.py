@@ -14,7 +14,7 @@ RECORDED = ("loss", "excess_loss", "excess_loss_standard_error")
 
 def fills_masks(objective: Objective) -> bool:
     """Whether an objective predicts the token under a [MASK]: whether it offers the pseudo-log-likelihood."""
-    return "pll" in objective.sentence_scores
+    return "pll" in objective.traits.scores
 
 
 def cloze_loss(objective: Objective, data: BlockData, rate: float) -> dict[str, float]:

@@ -57,6 +57,6 @@ class Evaluation:
             bayes = self.bayes_accuracies.get(task.name, {})
             known = {f"bayes_accuracy_{view}": value for view, value in bayes.items()}
             measured[f"probe/{task.name}"] = linear_probe(objective, task) | known
-        if self.pairs:
+        if self.pairs and objective.traits.scores:
             measured["word_swap"] = prefer_original(objective, self.pairs)
         return {f"{metric}/{name}": value for metric, values in measured.items() for name, value in values.items()}

@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 
 
 class ExcessLoss(Metric):
-    """Loss minus Bayes loss at the same targets; its standard error takes blocks as the units."""
+    """Loss minus Bayes loss at the same targets, of all views; its standard error takes blocks as the units."""
 
     full_state_update = False
     excess: list[Tensor]
@@ -32,14 +32,18 @@ class ExcessLoss(Metric):
         self.add_state("targets", [], dist_reduce_fx="cat")
         self.add_state("bayes", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, predictions: Predictions, bayes_BT: Tensor) -> None:
-        """Add the predictions for one view of a batch. bayes_BT: least possible nats at each target, float64."""
-        bayes_BT = bayes_BT.to(predictions.nats_N.device)
-        nats_BT = torch.zeros_like(bayes_BT)
-        nats_BT[predictions.targeted_BT] = predictions.nats_N
-        self.excess.append((nats_BT - bayes_BT).sum(1))
-        self.targets.append(predictions.targeted_BT.sum(1).double())
-        self.bayes += bayes_BT.sum()
+    def update(self, *views: tuple[Predictions, Tensor]) -> None:
+        """Add, for each view of a batch, the predictions and the least possible nats at each target, (B, T) float64."""
+        excess, targets = [], []
+        for predictions, bayes_BT in views:
+            bayes_BT = bayes_BT.to(predictions.nats_N.device)
+            nats_BT = torch.zeros_like(bayes_BT)
+            nats_BT[predictions.targeted_BT] = predictions.nats_N
+            excess.append((nats_BT - bayes_BT).sum(1))
+            targets.append(predictions.targeted_BT.sum(1).double())
+            self.bayes += bayes_BT.sum()
+        self.excess.append(torch.stack(excess).sum(0))
+        self.targets.append(torch.stack(targets).sum(0))
 
     def compute(self) -> dict[str, float]:
         """bayes_loss, excess_loss and excess_loss_standard_error, per target.

@@ -32,14 +32,15 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
     with inference_mode(objective):
         for batch in data.validation_batches():
             batch = Batch(*(part.to(objective.device) for part in batch))
-            for view in (views or objective.views)(batch.tokens_BT, evaluation_key(batch.index_B)):
-                predictions = objective.predict(view, batch.tokens_BT)
-                loss.update(predictions)
-                bayes_BT = data.bayes_loss(view, batch.tokens_BT)
-                if bayes_BT is None:
-                    known = False
-                else:
-                    excess.update(predictions, bayes_BT)
+            batch_views = (views or objective.views)(batch.tokens_BT, evaluation_key(batch.index_B))
+            predictions = [objective.predict(view, batch.tokens_BT) for view in batch_views]
+            loss.update(*predictions)
+            bayes = [data.bayes_loss(view, batch.tokens_BT) for view in batch_views]
+            answered = [bayes_BT for bayes_BT in bayes if bayes_BT is not None]
+            if len(answered) < len(bayes):
+                known = False
+            else:
+                excess.update(*zip(predictions, answered, strict=True))
     return loss.compute() | (excess.compute() if known and excess.targets else {})
 
 
@@ -65,13 +66,14 @@ class NegativeLogLikelihood(Metric):
         for name in ("nats", "targets", "regular", "correct", "tokens"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, predictions: Predictions) -> None:
-        """Add the predictions for one view of a batch."""
-        self.nats += predictions.nats_N.sum()
-        self.targets += predictions.nats_N.numel()
-        self.regular += (~predictions.special_N).sum()
-        self.correct += predictions.correct_N.sum()
-        self.tokens += predictions.targeted_BT.numel()
+    def update(self, *views: Predictions) -> None:
+        """Add the predictions for the views of a batch; its tokens are counted once."""
+        for predictions in views:
+            self.nats += predictions.nats_N.sum()
+            self.targets += predictions.nats_N.numel()
+            self.regular += (~predictions.special_N).sum()
+            self.correct += predictions.correct_N.sum()
+        self.tokens += views[0].targeted_BT.numel()
 
     def compute(self) -> dict[str, float]:
         """loss, accuracy, bits_per_character and density; nan where there was no target."""

@@ -82,7 +82,7 @@ def pairs_of_blocks(blocks: Sequence[list[int]], longest: int) -> list[Pair]:
 def prefer_original(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]:
     """accuracy: share of pairs whose original scores higher, a tie counting ½; and the share of ties."""
     sentences = [ids for pair in pairs for ids in pair]
-    method = objective.sentence_scores[0]
+    method = objective.traits.scores[0]
     scores = [total(one) for one in score_sentences(ObjectiveLanguageModel(objective), sentences, method)]
     if not all(map(math.isfinite, scores)):  # a diverged model prefers nothing
         return {"accuracy": math.nan, "ties": math.nan}

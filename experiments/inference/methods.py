@@ -19,13 +19,11 @@ TEXTS_AT_ONCE = 1024
 
 def choose_method(model: TextModel, requested: str | None = None) -> str:
     """The requested method, or the model's default. Raises ValueError when the model cannot be scored by it."""
-    causal = model.language_model.causal
-    default = "chain_rule" if causal else "pll"
-    if requested is not None and (requested == "chain_rule") != causal:
-        kind = "reads from left to right" if causal else "reads both ways"
-        fitting = "chain_rule" if causal else "pll or pll_word_l2r"
-        raise ValueError(f"{model.path} {kind} and cannot be scored by {requested}; use {fitting}")
-    return requested or default
+    offered = model.language_model.methods
+    if requested is not None and requested not in offered:
+        kind = "reads from left to right" if model.language_model.causal else "reads both ways"
+        raise ValueError(f"{model.path} {kind} and cannot be scored by {requested}; use {' or '.join(offered)}")
+    return requested or offered[0]
 
 
 def score_texts(
@@ -46,7 +44,8 @@ def score_texts(
     Raises:
         ValueError: when a score is not finite.
     """
-    scores = score_sentences(model.language_model, ids, method, words, end, window, progress)
+    language_model = model.language_model.reading_for(method)
+    scores = score_sentences(language_model, ids, method, words, end, window, progress)
     if not all(math.isfinite(value) for text in scores for value in text if value is not None):
         raise ValueError(f"{model.path} gives scores that are not finite: its training has diverged")
     return scores

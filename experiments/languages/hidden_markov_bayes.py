@@ -15,8 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
-from objectives import IGNORE
-from objectives.corruption import Corruption
+from objectives import IGNORE, Bernoulli, Corruption
 
 StateView = Literal["token", "past", "both"]
 """What a hidden state is named from: the token alone, all tokens up to it, or the whole block."""
@@ -51,14 +50,14 @@ def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor
         corruption: what made the inputs of the clean blocks.
 
     Raises:
-        ValueError: for `selection="exact"`, where this loss would be wrong; when a row is not a block; when the inputs
-            cannot arise under this corruption.
+        ValueError: for a selection other than Bernoulli's, where this loss would be wrong; when a row is not a block;
+            when the inputs cannot arise under this corruption.
     """
-    if corruption.selection != "bernoulli":
+    if not isinstance(corruption.selection, Bernoulli):
         raise ValueError(
-            f'the Bayes loss is not known for selection="{corruption.selection}": with a fixed count the selections of '
-            "a block depend on one another, so the corruption is not a product over positions and forward–backward "
-            'does not hold. Use selection="bernoulli"'
+            f"the Bayes loss is not known for the selection {corruption.selection.name}: where the selections of a "
+            f"block depend on one another, the corruption is not a product over positions and forward–backward does "
+            f"not hold. Use Bernoulli"
         )
     shown_BL = _symbols(language, inputs_BT, corrupted=True)
     true_BL = targets_BT.cpu()[:, 1:-1] - FIRST_SYMBOL

@@ -49,13 +49,13 @@ class Snapshots(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        budget = objective.budget_tokens(batch.tokens_BT.shape[1])
+        budget, batch_tokens = objective.budget_tokens(batch.tokens_BT.shape[1]), batch.tokens_BT.numel()
         steps = snapshot_steps(
-            budget, objective.tokens_per_step(batch), self.config.snapshots, self.config.first_tokens
+            budget, objective.tokens_per_step(batch_tokens), self.config.snapshots, self.config.first_tokens
         )
         if step_ended(trainer, batch_idx) and trainer.global_step in steps:
             self.recorder.record(trainer, objective, self.evaluate(objective))
-            tokens = int(objective.ledger.compute()["tokens"])
+            tokens = objective.tokens_read(batch_tokens)
             trainer.save_checkpoint(self.directory / f"tokens-{tokens:012d}.ckpt", weights_only=True)
 
 
@@ -108,7 +108,7 @@ class Checkpoints(pl.Callback):
     def budget_spent(self, trainer: pl.Trainer, objective: Objective) -> bool:
         """True when nothing is left to train: the run is resumed from the checkpoint of its last step."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        return objective.ledger.compute()["tokens"] >= objective.budget_tokens(data.block_length)
+        return objective.tokens_read(data.tokens_per_batch) >= objective.budget_tokens(data.block_length)
 
     def state_dict(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
@@ -130,7 +130,7 @@ class Status(pl.Callback):
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         if time.monotonic() - self.written > 1:
-            tokens = trainer.global_step * objective.tokens_per_step(batch)
+            tokens = objective.tokens_read(batch.tokens_BT.numel())
             seconds = objective.ledger.seconds.item()
             self.write(
                 step=trainer.global_step,

@@ -96,7 +96,7 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
         status.write(state="failed", error=f"{type(error).__name__}: {error}")
         raise TrainingFailed(f"{type(error).__name__}: {error}") from error
     budget = model.budget_tokens(data.block_length)
-    tokens = int(model.ledger.compute()["tokens"])
+    tokens = model.tokens_read(data.tokens_per_batch)
     state = "done" if tokens >= budget else "interrupted"
     status.write(state=state, step=trainer.global_step, tokens=tokens, budget_tokens=budget)
     if tokens < budget:

@@ -41,7 +41,7 @@ class ProgressBar(pl.Callback):
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         if self.bar is None:
             self.bar = tqdm(
-                initial=trainer.global_step * objective.tokens_per_step(batch),
+                initial=objective.tokens_read(batch.tokens_BT.numel()),
                 total=objective.budget_tokens(batch.tokens_BT.shape[1]),
                 unit="",
                 unit_scale=True,
@@ -57,7 +57,7 @@ class ProgressBar(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        tokens = trainer.global_step * objective.tokens_per_step(batch)
+        tokens = objective.tokens_read(batch.tokens_BT.numel())
         over = tokens >= objective.budget_tokens(batch.tokens_BT.shape[1])
         if self.bar is None or self.bar.disable or not (over or time.monotonic() - self.renewed > SECONDS_BETWEEN):
             return

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records.durable import content_hash
+from objectives import Objective, Traits, Vocabulary
 from objectives.identity import build_arguments, import_object
 
 NOT_IDENTITY = ("config", "results", "name", "threads")
 """Settings that say where and how fast, not what: they leave a run's hash alone."""
+SMALLEST_VOCABULARY = Vocabulary(size=6, pad=0, unknown=1, cls=2, sep=3, mask=4, specials=(0, 1, 2, 3, 4))
+"""Stands for that of the data, which is not made yet."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,7 @@ class RunSpec:
     name: str
     hash: str
     results: Path
-    traits: dict[str, Any]
+    traits: Traits
     """What the objective says of itself."""
     config: dict[str, Any]
     """Every setting, as plain values."""
@@ -63,24 +68,32 @@ class RunSpec:
             "seed": self.seed,
             "arm": self.name.removesuffix(f"-s{self.seed}"),
             "factors": {},
-            **self.traits,
+            **self.traits.record(),
         }
 
 
-def _checked_traits(model: dict[str, Any], block_length: int | None) -> dict[str, Any]:
-    """What the objective says of itself, once its settings have been found good."""
-    objective = import_object(model["class_path"])
-    settings = build_arguments(objective, model["init_args"])
+def _checked_traits(model: dict[str, Any], block_length: int | None) -> Traits:
+    """What the objective says of itself, once its settings have been found good: it is built as small as can be."""
+    cls: type[Objective] = import_object(model["class_path"])
+    settings = build_arguments(cls, model["init_args"])
     encoder = settings["encoder"]
     if block_length is not None and block_length > encoder.max_length:
         raise ValueError(
             f"blocks of {block_length} tokens are longer than the encoder's max_length {encoder.max_length}; set "
             f"model.init_args.encoder.max_length to at least {block_length}"
         )
-    return objective.traits(settings)
+    smallest = replace(encoder, width=2, depth=1, heads=1)
+    with torch.random.fork_rng(devices=[]):
+        return cls(**{**settings, "encoder": smallest, "vocabulary": SMALLEST_VOCABULARY}).traits
 
 
 def _checked_block_length(data: dict[str, Any]) -> int | None:
     """Tokens of a block, where the settings of the data say so, once they have been found good."""
-    built = build_arguments(import_object(data["class_path"]), data["init_args"])
+    # What has a class path, as a corpus, is looked for where the data is made.
+    settings = {
+        name: value
+        for name, value in data["init_args"].items()
+        if not (isinstance(value, dict) and "class_path" in value)
+    }
+    built = build_arguments(import_object(data["class_path"]), settings)
     return built["block_length"] if "block_length" in built else getattr(built.get("rules"), "block_length", None)

@@ -34,16 +34,17 @@ FIXED = {
 
 
 def to_huggingface(objective: Objective) -> Any:
-    """A model of the objective's `huggingface_class`, in eval mode.
+    """A model of the class of transformers that the objective names as its counterpart, in eval mode.
 
     Raises:
         ValueError: when the objective has none.
     """
     import transformers as hf
 
-    if objective.huggingface_class is None:
-        raise ValueError(f"{type(objective).__name__} has no counterpart in transformers, and so cannot be exported")
-    make_model = getattr(hf, objective.huggingface_class)
+    traits = objective.traits
+    if traits.huggingface is None:
+        raise ValueError(f"{traits.name} has no counterpart in transformers, and so cannot be exported")
+    make_model = getattr(hf, traits.huggingface)
     make_config, decoder = make_model.config_class, make_model is hf.ModernBertDecoderForCausalLM
     encoder, vocabulary = objective.encoder, objective.vocabulary
     rope = {"rope_type": "default", "rope_theta": encoder.config.rope_theta}

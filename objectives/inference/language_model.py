@@ -55,6 +55,15 @@ class LanguageModel(ABC):
         return extend
 
     @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of `objectives.inference.scoring` that it offers, the default first."""
+        return ("chain_rule",) if self.causal else ("pll", "pll_word_l2r")
+
+    def reading_for(self, method: str) -> LanguageModel:
+        """The model as it reads for one of `methods`."""
+        return self
+
+    @property
     def max_tokens(self) -> int:
         """Length of the longest sentence, special tokens not counted."""
         return self.max_length - len(self.bos) - len(self.eos)
@@ -72,16 +81,35 @@ class LanguageModel(ABC):
 
 
 class ObjectiveLanguageModel(LanguageModel):
-    """A trained objective: causal when it offers the chain rule, and bidirectional otherwise."""
+    """A trained objective, which reads as one of the sentence scores that it offers needs, the first when None.
 
-    def __init__(self, objective: Objective) -> None:
+    Raises:
+        ValueError: when it offers no such score.
+    """
+
+    def __init__(self, objective: Objective, method: str | None = None) -> None:
+        offered = objective.traits.scores
+        if not offered:
+            raise ValueError(
+                f"{objective.traits.name} offers no sentence scores: it says nothing of how probable a text is, and so "
+                f"cannot score, fill or generate"
+            )
+        if method is not None and method not in offered:
+            raise ValueError(f"{objective.traits.name} cannot be scored by {method}; use {' or '.join(offered)}")
         vocabulary = objective.vocabulary
         self.module, self.encoder = objective, objective.encoder
-        self.causal = "chain_rule" in objective.sentence_scores
+        self.causal = (method or offered[0]) == "chain_rule"
         self.bos, self.eos = (vocabulary.cls,), (vocabulary.sep,)
         self.mask, self.end_of_text = vocabulary.mask, vocabulary.sep
         self.specials = frozenset(vocabulary.specials)
         self.vocabulary_size, self.max_length = vocabulary.size, objective.encoder.config.max_length
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.module.traits.scores
+
+    def reading_for(self, method: str) -> LanguageModel:
+        return ObjectiveLanguageModel(self.module, method)
 
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
         attention: Attention = "causal" if self.causal else "bidirectional"

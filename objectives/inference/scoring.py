@@ -28,7 +28,7 @@ LOGITS_PER_BATCH = 2**22
 """Target positions times vocabulary of one forward pass."""
 
 METHODS = ("chain_rule", "pll", "pll_word_l2r")
-"""The names by which `Objective.sentence_scores` and `score_sentences` know the methods."""
+"""The names by which `Traits.scores` and `score_sentences` know the methods."""
 
 Scores = list[float | None]
 Context = Literal["past", "both"]

@@ -7,6 +7,8 @@ all T x T pairs, visible or not, because all are computed.
 
 from __future__ import annotations
 
+from typing import Any
+
 from objectives.encoder.config import EncoderConfig
 
 BACKWARD = 2
@@ -26,7 +28,7 @@ def head_flops(config: EncoderConfig, vocabulary_size: int) -> int:
     return 2 * config.width * (config.width + vocabulary_size)
 
 
-def training_flops(config: EncoderConfig, vocabulary_size: int, length: int, tokens: float, targets: float) -> float:
-    """Operations to train on `tokens` read and `targets` predicted, forward and backward."""
+def training_flops(config: EncoderConfig, vocabulary_size: int, length: int, tokens: float, targets: Any) -> float:
+    """Operations to train on `tokens` read and `targets` predicted, forward and backward; each view reads its own."""
     forward = tokens * body_flops(config, length) + targets * head_flops(config, vocabulary_size)
     return float((1 + BACKWARD) * forward)

@@ -26,3 +26,8 @@ def summed_nll(features_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, targets_N
         reduction="sum",
         options=_FUSED(batch_chunk_size=CHUNK),
     )
+
+
+def target_nlls(features_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, targets_N: Tensor) -> Tensor:
+    """-log softmax(features W' + b)[target] at each position, in nats, (N,); it holds all logits."""
+    return F.cross_entropy(F.linear(features_ND, weight_VD, bias_V).float(), targets_N, reduction="none")

@@ -22,28 +22,30 @@ def part(batch, rows):
 
 
 def brute_force_nats(objective, batch):
-    """Sum and number of -log softmax at the target positions, one at a time in float64."""
-    total, count = 0.0, 0
-    for view in objective.views(batch.tokens_BT, Key(objective.seed, batch.epoch_B, batch.index_B)):
+    """Weighted sum, sum and number of -log softmax at the target positions, one at a time in float64."""
+    weighted, total, count = 0.0, 0.0, 0
+    for view in objective.views(batch.tokens_BT, Key(objective.shared.seed, batch.epoch_B, batch.index_B)):
         hidden = objective.encode(view, batch.tokens_BT)
         logits = objective.encoder.decode(objective.encoder.head(hidden)).double().tolist()
         for row, targets in enumerate(view.targets_BT.tolist()):
             for position, target in enumerate(targets):
                 if target != IGNORE:
                     scores = logits[row][position]
-                    total += math.log(math.fsum(math.exp(s) for s in scores)) - scores[target]
+                    nats = math.log(math.fsum(math.exp(s) for s in scores)) - scores[target]
+                    weighted += nats if view.weights_BT is None else view.weights_BT[row, position].item() * nats
+                    total += nats
                     count += 1
-    return total, count
+    return weighted, total, count
 
 
 @pytest.mark.parametrize("cls", all_objectives())
 def test_loss_is_the_brute_force_softmax(cls):
     batch = make_batch(blocks=4)
     objective = build(cls, reduction="sum")
-    nats, count = brute_force_nats(objective, batch)
-    assert step(objective, batch).item() == pytest.approx(nats, rel=1e-5)
+    weighted, nats, count = brute_force_nats(objective, batch)
+    assert step(objective, batch).item() == pytest.approx(weighted, rel=1e-5)
     mean = step(build(cls), batch).item()
-    assert mean == pytest.approx(nats / (batch.tokens_BT.numel() * objective.nominal_density), rel=1e-5)
+    assert mean == pytest.approx(weighted / (batch.tokens_BT.numel() * objective.nominal_density), rel=1e-5)
     totals = objective.ledger.compute()
     assert totals["nats"] == pytest.approx(nats, rel=1e-5)
     assert totals["targets"] == count
@@ -73,7 +75,7 @@ def test_accumulated_gradient_is_that_of_one_batch(cls, reduction):
 
 
 def _mean_gradient(objective, batch):
-    _, count = brute_force_nats(objective, batch)
+    *_, count = brute_force_nats(objective, batch)
     loss = step(objective, batch) * batch.tokens_BT.numel() * objective.nominal_density / count
     return gradient(objective, loss)
 
@@ -129,7 +131,7 @@ def test_ledger_counts_by_hand():
     batch = make_batch(blocks=16)
     objective = build(MLM, corruption=Corruption(rate=0.5, mask=0.4, random=0.3, keep=0.3))
     step(objective, batch)
-    (view,) = objective.views(batch.tokens_BT, Key(objective.seed, batch.epoch_B, batch.index_B))
+    (view,) = objective.views(batch.tokens_BT, Key(objective.shared.seed, batch.epoch_B, batch.index_B))
     selected = view.targets_BT != IGNORE
     changed = (view.inputs_BT != batch.tokens_BT).sum().item()
     totals = objective.ledger.compute()

@@ -22,7 +22,7 @@ def rows_of(view: View, order: torch.Tensor) -> View:
 
 
 def assert_equal(one: View, other: View) -> None:
-    """Every field is equal: attention, weight and channel as well as tokens."""
+    """Every field is equal: attention, weights and channel as well as tokens."""
     for name, first, second in zip(View._fields, one, other, strict=True):
         if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
             assert first.dtype == second.dtype and torch.equal(first, second), name
@@ -69,7 +69,7 @@ DRAWN = {
     "targets_BT": lambda shape: torch.randint(5, 40, shape),
     "attention": lambda shape: torch.rand(shape[0], 1, shape[1], shape[1]) < 0.5,
     "selected_BT": lambda shape: torch.rand(shape) < 0.5,
-    "weight": lambda shape: torch.rand(()).item(),
+    "weights_BT": lambda shape: torch.rand(shape),
     "channel": lambda shape: torch.rand(()).item(),
 }
 
@@ -96,7 +96,7 @@ def test_a_view_with_a_random_field_fails_this_suite(field):
         check_purity(objective)
 
 
-@pytest.mark.parametrize("field", ["inputs_BT", "targets_BT", "attention", "selected_BT"])
+@pytest.mark.parametrize("field", ["inputs_BT", "targets_BT", "attention", "selected_BT", "weights_BT"])
 def test_a_view_that_depends_on_its_batch_fails_this_suite(field):
     objective = build(Drawn)
     objective.field, objective.reseeded = field, True
@@ -119,6 +119,8 @@ def test_views_have_the_shape_of_the_tokens_and_valid_ids(objective):
             assert view.attention.shape == (blocks, 1, length, length) and view.attention.dtype == torch.bool
         else:
             assert view.attention in ("causal", "bidirectional")
+        if view.weights_BT is not None:
+            assert view.weights_BT.shape == batch.tokens_BT.shape and view.weights_BT.dtype == torch.float32
         if view.selected_BT is not None:
             assert view.selected_BT.shape == batch.tokens_BT.shape and view.selected_BT.dtype == torch.bool
 

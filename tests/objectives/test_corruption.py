@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from objectives import Corruption, Key
+from objectives import Corruption, ExactCount, Key
 from tests.support.objectives import FALSE_ALARM, VOCABULARY, make_batch
 
 
@@ -48,14 +48,14 @@ def test_random_tokens_are_uniform_over_the_regular_ids():
 
 @pytest.mark.parametrize("rate", [0.15, 0.5, 0.01, 1.0])
 def test_exact_selection_takes_the_stated_count(rate):
-    tokens, (_, selected) = corrupt(Corruption(rate, selection="exact"), blocks=50)
+    tokens, (_, selected) = corrupt(Corruption(rate, selection=ExactCount()), blocks=50)
     regular = (~VOCABULARY.is_special(tokens)).sum(1)
     expected = [math.floor(rate * n + 0.5) for n in regular.tolist()]
     assert selected.sum(1).tolist() == expected
 
 
 def test_exact_selection_is_uniform_over_positions():
-    tokens, (_, selected) = corrupt(Corruption(0.3, selection="exact"), blocks=4000, length=32)
+    tokens, (_, selected) = corrupt(Corruption(0.3, selection=ExactCount()), blocks=4000, length=32)
     counts = selected.sum(0)[~VOCABULARY.is_special(tokens[0])]
     chosen = int(selected[0].sum())
     expected = chosen / len(counts)
@@ -75,5 +75,5 @@ def test_mix_that_does_not_sum_to_one_is_refused(mix):
 
 
 def test_unknown_selection_is_refused():
-    with pytest.raises(ValueError, match="bernoulli or exact"):
+    with pytest.raises(ValueError, match="a Selection"):
         Corruption(selection="some")  # type: ignore[arg-type]

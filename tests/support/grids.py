@@ -142,7 +142,8 @@ def run_record(plan: ArmPlan, seed: int) -> dict[str, Any]:
         "title": "",
     }
     if plan.mask_rate is not None:
-        record |= {"mask_rate": plan.mask_rate, "corruption_mix": plan.mix}
+        mix = "/".join(f"{100 * share:g}" for share in plan.mix or [])
+        record["traits"] = {"numeric": {"mask rate": plan.mask_rate}, "categorical": {"corruption mix": mix}}
     return record
 
 

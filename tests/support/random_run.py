@@ -9,8 +9,8 @@ import torch
 from experiments.records import durable, run_directory
 from experiments.text.tokenizer import Tokenizer
 from experiments.training.checkpoint_files import DurableCheckpointIO
-from objectives import MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
-from objectives.identity import describe_objective
+from objectives import Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
+from objectives.identity import constructor_types, describe_objective
 
 ENGLISH = ["the old cat sees the young bird near the river. ", "a tree likes the house. ", "[MASK] and [SEP] (1)"] * 20
 CHINESE = ["我今天去北京", "今天天气很好。", "他昨天在上海"] * 20
@@ -27,7 +27,8 @@ def make_run(directory: Path, cls: type[Objective], kind: str = "bpe", seed: int
         "optimizer": OptimizerConfig(),
         "seed": seed,
     }
-    objective = cls(**arguments, corruption=Corruption()) if cls is MLM else cls(**arguments)
+    own = {name: Corruption() for name, declared in constructor_types(cls).items() if declared is Corruption}
+    objective = cls(**arguments, **own)
     with torch.no_grad():
         for parameter in objective.parameters():
             if parameter.dim() == 2:

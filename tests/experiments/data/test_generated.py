@@ -8,7 +8,7 @@ import torch
 from experiments.data.stream import FreshStream
 from experiments.records import durable, metrics_file, run_directory
 from experiments.training.command_line import ObjectiveCLI
-from objectives import CLM, IGNORE, MLM, Corruption, evaluation_key
+from objectives import CLM, IGNORE, MLM, Corruption, ExactCount, evaluation_key
 from tests.support.known_rules import make_data
 from tests.support.objectives import build
 from tests.support.tiny import fit_arguments, only_run, run_config
@@ -70,7 +70,7 @@ def test_where_no_bayes_loss_is_known_it_is_none():
     data = make_data()
     causal, tokens = views(data, CLM)
     masked, _ = views(data, MLM)
-    counted, _ = views(data, MLM, corruption=Corruption(selection="exact"))
+    counted, _ = views(data, MLM, corruption=Corruption(selection=ExactCount()))
     visible = torch.ones(8, 1, 16, 16, dtype=torch.bool)
     unknown = [
         counted,

@@ -27,7 +27,7 @@ def test_excess_by_hand():
     excess = ExcessLoss()
     targeted = torch.tensor([[True, True, False], [False, True, False]])
     bayes = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
-    excess.update(of_nats(targeted, torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)), bayes)
+    excess.update((of_nats(targeted, torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)), bayes))
     mean = 1.2 / 3
     error = ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2) ** 0.5 / 3
     expected = {"bayes_loss": 2.0, "excess_loss": mean, "excess_loss_standard_error": error}
@@ -38,7 +38,7 @@ def test_a_loss_far_below_the_bayes_loss_is_an_error():
     excess = ExcessLoss()
     bayes = torch.full((50, 4), 2.0, dtype=torch.float64)
     nats = 1.9 + 0.01 * torch.rand(200, dtype=torch.float64)
-    excess.update(of_nats(torch.ones(50, 4, dtype=torch.bool), nats), bayes)
+    excess.update((of_nats(torch.ones(50, 4, dtype=torch.bool), nats), bayes))
     with pytest.raises(ArithmeticError, match="below the Bayes loss"):
         excess.compute()
 

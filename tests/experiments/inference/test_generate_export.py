@@ -116,13 +116,13 @@ def test_an_exported_folder_opens_in_transformers(arm, runs, tmp_path, capsys):
     assert capsys.readouterr().out == f"{target}\n"
     assert {path.name for path in target.parent.iterdir()} == {"model"}
     _, objective, tokenizer = open_trained(str(runs[arm]))
-    auto = AutoModelForMaskedLM if objective.feature_attention == "bidirectional" else AutoModelForCausalLM
+    auto = AutoModelForMaskedLM if objective.traits.attention == "bidirectional" else AutoModelForCausalLM
     model, theirs = auto.from_pretrained(target), AutoTokenizer.from_pretrained(target)
     tokens = torch.randint(0, tokenizer.size, (2, 40), generator=torch.Generator().manual_seed(0))
     encoder = objective.encoder
     with torch.no_grad():
         logits = model(input_ids=tokens).logits
-        ours = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
+        ours = encoder.decode(encoder.head(encoder(tokens, objective.traits.attention)))
     torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
     texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
     assert theirs(texts)["input_ids"] == [as_document(tokenizer, ids) for ids in tokenizer.encode_batch(texts)]

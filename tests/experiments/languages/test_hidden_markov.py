@@ -18,7 +18,7 @@ from experiments.languages.hidden_markov_bayes import (
     mlm_bayes_loss,
     state_posteriors,
 )
-from objectives import IGNORE, Corruption
+from objectives import IGNORE, Corruption, ExactCount
 from objectives.clm import next_token
 from objectives.mlm import cloze
 from objectives.training.randomness import evaluation_key
@@ -250,7 +250,7 @@ def test_what_has_no_bayes_loss_is_refused():
     targets = tokens.masked_fill(tokens != FIRST_SYMBOL + 2, IGNORE)
     masked = tokens.masked_fill(targets != IGNORE, MASK)
     with pytest.raises(ValueError, match="selections of a block depend on one another"):
-        mlm_bayes_loss(TINY, masked, targets, Corruption(selection="exact"))
+        mlm_bayes_loss(TINY, masked, targets, Corruption(selection=ExactCount()))
     with pytest.raises(ValueError, match="cannot arise"):
         mlm_bayes_loss(TINY, masked, targets, Corruption(0.15, 0, 0.5, 0.5))
     with pytest.raises(ValueError, match="never targets"):

@@ -10,7 +10,7 @@ from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
 from tests.support.huggingface_models import CAUSAL, MASKED, TEXTS
 from tests.support.huggingface_models import build as build_pretrained
-from tests.support.objectives import VOCABULARY, build, enlarge, make_batch
+from tests.support.objectives import VOCABULARY, all_objectives, build, enlarge, make_batch
 
 
 @pytest.mark.parametrize("changes", [{}, {"intermediate": 40, "rope_theta": 500.0, "norm_eps": 1e-6, "depth": 1}])
@@ -23,7 +23,7 @@ def test_an_exported_model_has_the_same_logits_and_weights(cls, changes):
     model = to_huggingface(objective)
     tokens = make_batch().tokens_BT
     with torch.no_grad():
-        expected = encoder.decode(encoder.head(encoder(tokens, objective.feature_attention)))
+        expected = encoder.decode(encoder.head(encoder(tokens, objective.traits.attention)))
         logits = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).logits
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=0)
     assert expected.std() > 0.5
@@ -36,10 +36,10 @@ def test_an_exported_model_has_the_same_logits_and_weights(cls, changes):
 
 
 def test_an_objective_without_a_counterpart_is_refused():
-    objective = build(CLM)
-    objective.huggingface_class = None
-    with pytest.raises(ValueError, match="CLM has no counterpart in transformers"):
-        to_huggingface(objective)
+    for cls in all_objectives():
+        if (objective := build(cls)).traits.huggingface is None:
+            with pytest.raises(ValueError, match=f"{cls.__name__} has no counterpart in transformers"):
+                to_huggingface(objective)
 
 
 def test_an_exported_model_has_the_special_tokens():

@@ -130,7 +130,7 @@ def test_a_method_by_name():
 
 
 def test_every_method_that_an_objective_names_exists():
-    assert {method for cls in all_objectives() for method in cls.sentence_scores} <= set(METHODS)
+    assert {method for cls in all_objectives() for method in build(cls).traits.scores} <= set(METHODS)
 
 
 def test_sums_and_perplexities():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from objectives.training import loss
-from objectives.training.loss import CHUNK, summed_nll
+from objectives.training.loss import CHUNK, summed_nll, target_nlls
 
 fused_only = pytest.mark.skipif(loss._FUSED is None, reason="this torch has no fused linear_cross_entropy")
 
@@ -58,3 +58,10 @@ def test_many_targets_take_the_plain_loss_where_torch_has_no_fused_one(fused_cal
     monkeypatch.setattr(loss, "_FUSED", None)
     check(3 * CHUNK - 36)
     assert not fused_calls
+
+
+def test_the_nats_of_single_targets_sum_to_the_summed_loss():
+    parts, targets = inputs(CHUNK + 5)
+    found = target_nlls(*parts, targets)
+    assert found.shape == targets.shape
+    assert found.sum().item() == pytest.approx(summed_nll(*parts, targets).item(), rel=1e-5)

@@ -1,0 +1,5 @@
+from objectives.corruption.corruption import Corrupted, Corruption
+from objectives.corruption.replacement import Replacement
+from objectives.corruption.selection import Bernoulli, ExactCount, Selection
+
+__all__ = ["Bernoulli", "Corrupted", "Corruption", "ExactCount", "Replacement", "Selection"]

@@ -1,0 +1,49 @@
+"""Which positions of a block are selected for corruption; one small class for each way, named by class path.
+
+B blocks, T positions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from objectives.training.randomness import Key, uniform
+
+
+class Selection(ABC):
+    """A way to select a share of the positions; a subclass is a frozen dataclass, its fields are its settings."""
+
+    @property
+    def name(self) -> str:
+        """What the records call it."""
+        return type(self).__name__
+
+    @abstractmethod
+    def __call__(self, regular_BT: Tensor, rate: float, key: Key) -> Tensor:
+        """True at the selected positions, about `rate` of those where `regular_BT` is True and none elsewhere.
+
+        A pure function; what is drawn for a block depends neither on the other blocks nor on their order.
+        """
+
+
+@dataclass(frozen=True)
+class Bernoulli(Selection):
+    """Each regular position with probability `rate`, independently of the others."""
+
+    def __call__(self, regular_BT: Tensor, rate: float, key: Key) -> Tensor:
+        return regular_BT & (uniform(key, "selection", regular_BT.shape[1]) < rate)
+
+
+@dataclass(frozen=True)
+class ExactCount(Selection):
+    """Of the n regular positions of a block exactly floor(rate * n + 1/2), a uniform subset; it may be empty."""
+
+    def __call__(self, regular_BT: Tensor, rate: float, key: Key) -> Tensor:
+        draw_BT = uniform(key, "selection", regular_BT.shape[1])
+        count_B = torch.floor(rate * regular_BT.sum(1, dtype=torch.float64) + 0.5)
+        order_BT = draw_BT.masked_fill(~regular_BT, 2.0).argsort(dim=1, stable=True).argsort(dim=1)
+        return regular_BT & (order_BT < count_B[:, None])
