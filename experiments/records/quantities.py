@@ -1,0 +1,126 @@
+"""quantities.json: what each recorded quantity is, and which metrics have been measured at which snapshots.
+
+A report shows and compares quantities by what is declared here, and by nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from experiments.records import durable
+
+QUANTITIES = "quantities.json"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One recorded quantity, declared by the metric that measures it.
+
+    Raises:
+        ValueError: when better, comparable, scale or bounds has another value than those below, or a score does not
+            say which way is better.
+    """
+
+    name: str
+    """Its name in metrics.csv, such as "probe/books/accuracy"."""
+    label: str
+    """Its name in words, without the unit: "books probe, accuracy"."""
+    unit: str
+    """What it is counted in: "nats per target", "accuracy"."""
+    better: Literal["higher", "lower", ""] = ""
+    """Which way is better; nothing for what is no score, such as counts, levels and standard errors."""
+    comparable: Literal["all", "question", ""] = ""
+    """With which arms on the same data a value can be compared: with all, with those whose own loss asks the same
+    question, or with none."""
+    headline: bool = True
+    """Whether the summary and the overview speak of it, if it can be compared with all."""
+    scale: Literal["linear", "log"] = "linear"
+    """log: drawn, averaged and interpolated in its logarithm."""
+    chance: float | None = None
+    """What a model scores that knows nothing."""
+    best: float | None = None
+    """What no model can pass."""
+    standard_error: str = ""
+    """Name of the quantity that holds its standard error over the items it was measured on."""
+    level_of: str = ""
+    """Name of the score that this is a level of: a baseline, or a bound."""
+    bounds: Literal["causal", "all", ""] = ""
+    """Whose scores the level bounds: those of causal models, or all. Nothing for a baseline."""
+    figure: str = ""
+    """Quantities of one figure are its panels; each has a figure of its own when not given."""
+    description: str = ""
+    """Whole sentences for the reader of a report: what it measures, and what to keep in mind."""
+
+    def __post_init__(self) -> None:
+        choices = {
+            "better": ("higher", "lower", ""),
+            "comparable": ("all", "question", ""),
+            "scale": ("linear", "log"),
+            "bounds": ("causal", "all", ""),
+        }
+        for setting, allowed in choices.items():
+            if (value := getattr(self, setting)) not in allowed:
+                raise ValueError(f"{setting} of quantity {self.name} is one of {allowed}, but is {value!r}")
+        if self.comparable and not self.better:
+            raise ValueError(f'quantity {self.name} is comparable; say which way is better, "higher" or "lower"')
+
+
+@dataclass(frozen=True)
+class MetricRecord:
+    """One metric with its settings, and where it has been measured in a run."""
+
+    class_path: str
+    init_args: dict[str, Any]
+    data: dict[str, Any]
+    """The settings of the data that decide what it is measured on, not what is trained on."""
+    quantities: tuple[str, ...]
+    """Names of what it may record."""
+    measured_at: tuple[int, ...] = ()
+    """Tokens read at the snapshots at which it has been measured."""
+    not_measured: str = ""
+    """Why it measures nothing of this objective, if so."""
+
+    @property
+    def identity(self) -> tuple[str, Any, Any]:
+        """Equal for two records that measure the same thing in the same way."""
+        return self.class_path, self.init_args, self.data
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """All that quantities.json says."""
+
+    quantities: dict[str, Quantity] = field(default_factory=dict)
+    metrics: tuple[MetricRecord, ...] = ()
+
+
+def write_declarations(run: Path, declared: Declarations) -> None:
+    """Replace a run's quantities.json."""
+    content = {
+        "quantities": [asdict(quantity) for quantity in declared.quantities.values()],
+        "metrics": [asdict(metric) for metric in declared.metrics],
+    }
+    durable.write_json(Path(run) / QUANTITIES, content)
+
+
+def read_declarations(run: Path) -> Declarations:
+    """What a run's quantities.json says; nothing where there is none yet.
+
+    Raises:
+        ValueError: when it is damaged.
+    """
+    path = Path(run) / QUANTITIES
+    if not path.exists():
+        return Declarations()
+    content = durable.read_mapping(path)
+    try:
+        quantities = [Quantity(**one) for one in content["quantities"]]
+        metrics = [
+            MetricRecord(**{**one, "quantities": tuple(one["quantities"]), "measured_at": tuple(one["measured_at"])})
+            for one in content["metrics"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged ({error})") from error
+    return Declarations({quantity.name: quantity for quantity in quantities}, tuple(metrics))
