@@ -17,7 +17,7 @@ from lightning_fabric.plugins.environments import SLURMEnvironment
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments.data import BlockData
-from experiments.evaluation.evaluation import EvaluationConfig
+from experiments.evaluation.evaluation import DEFAULT_METRICS, EvaluationConfig
 from experiments.records import durable, run_directory
 from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
@@ -120,6 +120,7 @@ class ObjectiveCLI(LightningCLI):
             "--checkpoint_every_steps", type=int, default=200, help="Optimiser steps between checkpoints."
         )
         parser.add_class_arguments(EvaluationConfig, "evaluation")
+        parser.set_defaults({"evaluation.metrics": DEFAULT_METRICS})
         parser.link_arguments("seed_everything", "model.init_args.seed")
         parser.link_arguments("seed_everything", "data.init_args.seed")
 

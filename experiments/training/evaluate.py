@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.records import durable, run_directory
+from experiments.records.quantities import Declarations
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +62,8 @@ def evaluate(run: Path, snapshot: str | None = None, allowed_imports: Sequence[s
         raise ValueError(f"{run} was trained with another {' and '.join(changed)} than its configuration now gives")
     device = str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
     on_gpu = device.startswith("cuda") and torch.cuda.is_available()
-    return Evaluation(data, cli.run.evaluation)(load_objective(path).to("cuda" if on_gpu else "cpu"))
+    evaluation = Evaluation(data, cli.run.config["evaluation"]["metrics"])
+    return evaluation.measure(load_objective(path).to("cuda" if on_gpu else "cpu"), Declarations(), 0)[0]
 
 
 def _find_snapshot(run: Path, name: str | None) -> Path:

@@ -46,7 +46,7 @@ class RunSpec:
             if config[setting] < 1:
                 raise ValueError(f"{setting} must be at least 1, but is {config[setting]}")
         identity = {key: value for key, value in config.items() if key not in NOT_IDENTITY}
-        evaluation = EvaluationConfig(**config["evaluation"])
+        evaluation = EvaluationConfig.from_plain(config["evaluation"])
         traits = _checked_traits(config["model"], _checked_block_length(config["data"]))
         return cls(name, content_hash(identity), Path(config["results"]), traits, config, evaluation)
 
