@@ -37,12 +37,10 @@ def test_at_token_level_the_bag_is_the_token():
     texts = [draw.integers(5, 12, 8).tolist() for _ in range(400)]
     labels = [tuple("x" if draw.random() < (token - 5) / 6 else "y" for token in text) for text in texts]
     found = task("token", texts, labels)
-    pairs = {
-        part: [p for t in getattr(found, part) for p in zip(t.ids, t.label, strict=True)] for part in ("train", "test")
-    }
-    often = {token: [label for t, label in pairs["train"] if t == token] for token in range(5, 12)}
+    train, test = ([p for t in part for p in zip(t.ids, t.label, strict=True)] for part in (found.train, found.test))
+    often = {token: [label for t, label in train if t == token] for token in range(5, 12)}
     guess = {token: max(set(labels), key=labels.count) for token, labels in often.items()}
-    expected = np.mean([guess[token] == label for token, label in pairs["test"]])
+    expected = np.mean([guess[token] == label for token, label in test])
     assert bag_of_tokens(found, VOCABULARY.size)["accuracy"] == pytest.approx(expected, abs=0.01)
 
 
