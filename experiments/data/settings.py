@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from objectives.identity import CLASS_PATH, SETTINGS, import_object
+from objectives.identity import CLASS_PATH, SETTINGS, import_object, shortened
+
+
+def trained_on(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a data set that decide what is trained on, less those that equal their defaults.
+
+    Args:
+        plain: class path and settings, as plain values.
+    """
+    return shortened(plain, left_out=lambda cls: (*getattr(cls, "measured_on", ()), *getattr(cls, "placement", ())))
 
 
 def measured_on(plain: Mapping[str, Any]) -> dict[str, Any]:
