@@ -1,4 +1,4 @@
-"""Trains and measures the runs of a grid on executors: persistent local worker processes, or whatever submits like them.
+"""Works on the runs of a grid on executors: persistent local worker processes, or whatever submits like them.
 
 Each worker is an executor of its own, so one that dies takes no other with it. There is no scheduler and no state here:
 what is left to do is read from the run directories.
