@@ -8,10 +8,12 @@ from pathlib import Path
 
 import yaml
 
-from experiments.records import durable, run_directory
+from experiments.records import run_directory
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import add_worker_arguments, make_executors
 from experiments.sweeps.workers import BUSY, DONE, INTERRUPTED, RunTask, run_all
+
+NOTHING = "nothing is missing"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +41,10 @@ def main(options: argparse.Namespace) -> int:
         raise ValueError(f"{directory} holds no run that has begun; train it first (clm-vs-mlm fit, clm-vs-mlm sweep)")
     imports = [*options.allow_import, *_imports(directory)]
     tasks = [RunTask(run, _arguments(run, options.config), imports, train=False) for run in begun]
-    lacking = [task for task in tasks if _lacks(task)]
-    outcomes = {run: "nothing is missing" for run in begun}
-    if lacking:
+    outcomes = {run: NOTHING for run in begun}
+    if begun == [directory]:
+        outcomes[directory] = _measure_here(tasks[0])
+    elif lacking := [task for task in tasks if _lacks(task)]:
         _, executors = make_executors(options, directory, len(runs))
         outcomes |= run_all(lacking, executors[: len(lacking)], Progress(len(begun), len(begun) - len(lacking)))
     for run, outcome in outcomes.items():
@@ -50,7 +53,17 @@ def main(options: argparse.Namespace) -> int:
     if INTERRUPTED in found:
         print("interrupted: run the same command to go on", file=sys.stderr)
         return 130
-    return 0 if found <= {"nothing is missing", DONE, BUSY} else 1
+    return 0 if found <= {NOTHING, DONE, BUSY} else 1
+
+
+def _measure_here(task: RunTask) -> str:
+    """Measure one run in this process."""
+    from experiments.training.command_line import quiet_lightning
+    from experiments.training.commands import planned
+    from experiments.training.measure import measure_run
+
+    quiet_lightning()
+    return DONE if measure_run(task.run, planned(["fit", *task.arguments], task.imports)) else NOTHING
 
 
 def _arguments(run: Path, config: str | None) -> list[str]:
@@ -70,10 +83,8 @@ def _imports(directory: Path) -> list[str]:
 def _lacks(task: RunTask) -> bool:
     """Whether there is something to measure. Raises ValueError when the settings are refused or are another run's."""
     from experiments.training.commands import planned
-    from experiments.training.measure import unmeasured
+    from experiments.training.measure import check_settings, unmeasured
 
-    run = planned(["fit", *task.arguments], task.imports).run
-    recorded = durable.read_mapping(task.run / run_directory.RUN)
-    if recorded.get("hash") != run.hash:
-        raise ValueError(f"{task.run} was trained with other settings; only those of its evaluation can be changed")
-    return bool(unmeasured(task.run, run.config))
+    spec = planned(["fit", *task.arguments], task.imports).run
+    check_settings(task.run, spec)
+    return bool(unmeasured(task.run, spec.config))

@@ -18,6 +18,7 @@ from experiments.records.quantities import Declarations, read_declarations, writ
 from experiments.training.checkpoint_files import complete, verify
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import locked
+from experiments.training.run_spec import RunSpec
 from objectives import load_objective
 from objectives.identity import import_object
 
@@ -32,6 +33,7 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
         ValueError: when another process works on the run, a snapshot is damaged, or the data is no longer what the
             run was trained with.
     """
+    check_settings(run, cli.run)
     if not unmeasured(run, cli.run.config):
         return 0
     with locked(run):
@@ -47,6 +49,12 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
             verify(snapshot)
             _measure_snapshot(run, snapshot, evaluation, device)
     return len(snapshots)
+
+
+def check_settings(run: Path, spec: RunSpec) -> None:
+    """Raises ValueError when a run's directory is of a run with other settings than those of its evaluation."""
+    if durable.read_mapping(run / run_directory.RUN).get("hash") != spec.hash:
+        raise ValueError(f"{run} was trained with other settings; only those of its evaluation can be changed")
 
 
 def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:

@@ -143,17 +143,21 @@ def test_it_refuses_in_one_line(few, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("damage", ["snapshot", "data"])
-def test_a_run_that_cannot_be_measured_is_named_with_the_reason(few, capsys, damage):
+def test_in_a_grid_a_run_that_cannot_be_measured_is_named_and_the_others_are_measured(few, tmp_path, capsys, damage):
+    grid = tmp_path / "grid"
+    for name in ("good", "bad"):
+        shutil.copytree(few.parent.parent, grid / name)
+    good, bad = (only_run(grid / name) for name in ("good", "bad"))
     if damage == "snapshot":
-        complete(few / "snapshots")[1].write_bytes(b"damage")
+        complete(bad / "snapshots")[1].write_bytes(b"damage")
     else:
-        proof = durable.read_mapping(few / run_directory.PAIRING)
-        durable.write_json(few / run_directory.PAIRING, {**proof, "data": "0"})
-    assert evaluate(few, "--config", more(few)) == 1
+        proof = durable.read_mapping(bad / run_directory.PAIRING)
+        durable.write_json(bad / run_directory.PAIRING, {**proof, "data": "0"})
+    assert evaluate(grid, "--config", more(few)) == 1
     out, err = capsys.readouterr()
-    assert out == f"{few}\tfailed\n"
+    assert set(out.splitlines()) == {f"{bad}\tfailed", f"{good}\tmeasured"}
     assert ("is damaged" if damage == "snapshot" else "another data") in err
-    assert run_directory.run_state(few).state == "done"
+    assert {run_directory.run_state(run).state for run in (good, bad)} == {"done"}
 
 
 def test_resuming_forgets_what_was_measured_after_its_checkpoint(few):
