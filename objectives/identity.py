@@ -131,7 +131,11 @@ def without_defaults(
         left_out: of a class, the names of settings that are left out whatever their value.
     """
     kept = {}
-    parameters, ignored = constructor_parameters(cls), left_out(cls)
+    try:
+        parameters = constructor_parameters(cls)
+    except (ValueError, NameError):  # no class of ours: its annotations are missing, or cannot be read
+        parameters = {}
+    ignored = left_out(cls)
     for name, value in settings.items():
         parameter = parameters.get(name, Parameter(Any))
         short = shortened(value, parameter.annotation, left_out)
@@ -143,7 +147,10 @@ def without_defaults(
 def _is_default(short: Any, parameter: Parameter, left_out: Callable[[type], Collection[str]]) -> bool:
     if parameter.default is REQUIRED:
         return False
-    default = _to_plain(parameter.default, parameter.annotation, "a default")
+    try:
+        default = _to_plain(parameter.default, parameter.annotation, "a default")
+    except ValueError:  # such as a time or a device, which is written in another way than it is
+        return False
     return bool(short == shortened(default, parameter.annotation, left_out))
 
 

@@ -90,6 +90,13 @@ class Evaluation:
             self.quantities.append(declared)
             self.records.append(metric_record(plain, measured_on or {}, tuple(declared)))
 
+    def without_superseded(self, declared: Declarations) -> Declarations:
+        """The declarations without what these metrics record under the same names, but measure in another way."""
+        for record in self.records:
+            if all(one.identity != record.identity for one in declared.metrics):
+                declared = _without_rivals(declared, record)
+        return declared
+
     def measure(
         self, objective: Objective, declared: Declarations, tokens: int
     ) -> tuple[dict[str, float], Declarations]:
@@ -114,8 +121,9 @@ class Evaluation:
                 raise ValueError(f"{record.class_path} measures {', '.join(undeclared)} without declaring it")
             values |= {name: float(value) for name, value in found.items()}
             measured_at = tuple(sorted({*known.measured_at, tokens}))
-            declared = _with_metric(declared, replace(record, measured_at=measured_at, not_measured=reason))
-            declared.quantities.update(quantities)
+            now = replace(record, measured_at=measured_at, not_measured=reason)
+            rest = _without_rivals(declared, record)
+            declared = Declarations({**rest.quantities, **quantities}, (*rest.metrics, now))
         return values, declared
 
 
@@ -131,8 +139,8 @@ def is_measured(record: MetricRecord, constant: bool, tokens: int) -> bool:
     return tokens in record.measured_at or (constant and bool(record.measured_at))
 
 
-def _with_metric(declared: Declarations, record: MetricRecord) -> Declarations:
-    """The declarations with a metric, in place of those that record the same quantities."""
+def _without_rivals(declared: Declarations, record: MetricRecord) -> Declarations:
+    """The declarations without a metric, and without those that record the same quantities."""
     kept = [
         one
         for one in declared.metrics
@@ -140,4 +148,4 @@ def _with_metric(declared: Declarations, record: MetricRecord) -> Declarations:
     ]
     gone = {name for one in declared.metrics if one not in kept for name in one.quantities}
     quantities = {name: quantity for name, quantity in declared.quantities.items() if name not in gone}
-    return Declarations(quantities, (*kept, record))
+    return Declarations(quantities, tuple(kept))

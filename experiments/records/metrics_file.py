@@ -42,15 +42,20 @@ def append_rows(path: Path, rows: Sequence[Row | StreamHash]) -> None:
         file.write("".join(line + "\n" for line in lines))
 
 
-def insert_rows(run: Path, rows: Sequence[Row], gone: Collection[str] = ()) -> None:
-    """Add rows at their steps, in place of those of the same quantity there; and drop all rows of some quantities.
-
-    The file is replaced as a whole.
-    """
+def insert_rows(run: Path, rows: Sequence[Row]) -> None:
+    """Add rows at their steps, in place of those of the same quantity there. The file is replaced as a whole."""
     new = {(row.step, row.quantity) for row in rows}
-    kept = [row for row in read_metrics(run) if row.quantity not in gone and (row.step, row.quantity) not in new]
+    kept = [row for row in read_metrics(run) if (row.step, row.quantity) not in new]
     with replacing(run / METRICS) as temporary:
         append_rows(temporary, sorted([*kept, *rows], key=lambda row: row.step))
+
+
+def keep_quantities(run: Path, kept: Collection[str]) -> None:
+    """Drop the rows of all other quantities."""
+    rows = read_metrics(run)
+    if any(row.quantity not in kept for row in rows):
+        with replacing(run / METRICS) as temporary:
+            append_rows(temporary, [row for row in rows if row.quantity in kept])
 
 
 def drop_after(run: Path, step: int) -> None:

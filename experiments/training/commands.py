@@ -25,7 +25,9 @@ def main(arguments: Sequence[str]) -> int:
     arguments, imports = _take_imports(arguments)
     try:
         cli = ObjectiveCLI(by_bare_name(help_last(arguments, str(configs.path_of("mlm")))), imports)
-        measured = measure_run(cli.run.directory, cli) if cli.was_done or cli.trainer.is_global_zero else 0
+        # Of several ranks, each sum would wait for the others, which have left: `evaluate` measures then.
+        alone = cli.was_done or cli.trainer.world_size == 1
+        measured = measure_run(cli.run.directory, cli) if alone else 0
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
     except Interrupted as interrupted:

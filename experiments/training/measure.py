@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ from experiments.data import BlockData
 from experiments.data.settings import measured_on
 from experiments.evaluation.evaluation import Evaluation, is_measured, metric_record
 from experiments.records import durable, metrics_file, run_directory
-from experiments.records.quantities import Declarations, read_declarations, write_declarations
-from experiments.training.checkpoint_files import complete, verify
+from experiments.records.quantities import read_declarations, write_declarations
+from experiments.training.checkpoint_files import complete, remove_unfinished, verify
 from experiments.training.command_line import ObjectiveCLI
-from experiments.training.loop import locked
+from experiments.training.loop import begin_declarations, locked
 from experiments.training.run_spec import RunSpec
 from objectives import load_objective
 from objectives.identity import import_object
@@ -37,12 +37,14 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
     if not unmeasured(run, cli.run.config):
         return 0
     with locked(run):
+        remove_unfinished(run)
         data = cli.build_data()
         _check_data(run, data)
         snapshots = unmeasured(run, cli.run.config)
         config = yaml.safe_dump(cli.run.config, sort_keys=False, allow_unicode=True)
         durable.write_text(run / run_directory.CONFIG, config)
         evaluation = Evaluation(data, cli.run.config["evaluation"]["metrics"], measured_on(cli.run.config["data"]))
+        begin_declarations(run, evaluation)
         device = str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
         for number, snapshot in enumerate(snapshots, start=1):
             print(f"{run.name}: measuring snapshot {number} of {len(snapshots)}", file=sys.stderr)
@@ -53,7 +55,8 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
 
 def check_settings(run: Path, spec: RunSpec) -> None:
     """Raises ValueError when a run's directory is of a run with other settings than those of its evaluation."""
-    if durable.read_mapping(run / run_directory.RUN).get("hash") != spec.hash:
+    recorded = durable.read_mapping(run / run_directory.RUN)
+    if (recorded.get("name"), recorded.get("hash")) != (spec.name, spec.hash):
         raise ValueError(f"{run} was trained with other settings; only those of its evaluation can be changed")
 
 
@@ -86,19 +89,13 @@ def _check_data(run: Path, data: BlockData) -> None:
 def _measure_snapshot(run: Path, snapshot: Path, evaluation: Evaluation, device: str) -> None:
     """First the rows, then what says that they are there: a kill in between has them measured again."""
     checkpoint = torch.load(snapshot, map_location="cpu", weights_only=True)
-    step, totals = checkpoint["global_step"], checkpoint["ledger"]
-    objective = load_objective(snapshot).to(
-        "cuda" if device.startswith("cuda") and torch.cuda.is_available() else "cpu"
-    )
-    before = read_declarations(run)
-    values, declared = evaluation.measure(objective, before, _tokens(snapshot))
+    step, totals, weights = checkpoint["global_step"], checkpoint["ledger"], checkpoint["state_dict"]
+    place = "cuda" if device.startswith("cuda") and torch.cuda.is_available() else "cpu"
+    precision = next(value.dtype for value in weights.values() if value.is_floating_point())
+    objective = load_objective(snapshot).to(place, precision)
+    objective.load_state_dict(weights)  # in the precision that they were trained and measured in
+    values, declared = evaluation.measure(objective, read_declarations(run), _tokens(snapshot))
     at = (int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"])
     rows = [metrics_file.Row(step, *at, name, value) for name, value in values.items()]
-    metrics_file.insert_rows(run, rows, _superseded(before, declared))
+    metrics_file.insert_rows(run, rows)
     write_declarations(run, declared)
-
-
-def _superseded(before: Declarations, after: Declarations) -> Collection[str]:
-    """The quantities that were measured in another way until now."""
-    kept = [record.identity for record in after.metrics]
-    return {name for record in before.metrics if record.identity not in kept for name in record.quantities}

@@ -168,3 +168,19 @@ def test_what_is_only_measured_on_changes_neither_text_nor_tokens():
         assert small.fingerprint() == cls().fingerprint()
         one, other = (list(corpus.documents("train"))[:50] for corpus in (small, cls()))
         assert one == other
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (
+            "--trainer.callbacks+",
+            "pytorch_lightning.callbacks.StochasticWeightAveraging",
+            "--trainer.callbacks.swa_lrs",
+            "0.1",
+        ),
+        ("--trainer.strategy", "pytorch_lightning.strategies.FSDPStrategy"),
+    ],
+)
+def test_classes_whose_defaults_or_annotations_are_not_plain_are_part_of_it(arguments):
+    assert planned(*arguments).hash != planned().hash
