@@ -89,6 +89,20 @@ class Comparison:
         return str(difference) if isinstance(difference, Missing) else difference.no_conclusion or UNCLEAR
 
 
+def other_settings(group: Results) -> list[str]:
+    """Which scores were measured with different settings in the runs of a data group."""
+    found = []
+    for quantity in group.quantities:
+        runs = [run for run in group.runs if quantity.comparable and quantity.name in run.series]
+        other = [run.name for run in runs if not measured_alike(runs[0], run, quantity)]
+        if other:
+            found.append(
+                f"{quantity.label} was measured with other settings in {'; '.join(other)} than in {runs[0].name}, so "
+                f"these are not compared by it; `clm-vs-mlm evaluate {group.directory}` measures all alike."
+            )
+    return found
+
+
 def compare(arm: Arm, reference: Arm) -> Comparison:
     """Verify the pairing of two arms; what is not paired is refused as a whole."""
     try:

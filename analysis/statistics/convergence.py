@@ -186,7 +186,9 @@ def crossover(arm: Curve, reference: Curve, falling: bool = False, logarithmic: 
 
 
 def crossovers(pair: Comparison, quantity: Quantity, axis: str) -> dict[int, Crossover]:
-    """Crossover by paired seed, for the seeds of which both recorded the quantity."""
+    """Crossover by paired seed, for the seeds of which both recorded the quantity; none where it cannot be compared."""
+    if pair.incomparable(quantity) is not None:
+        return {}
     ours, theirs = (
         {curve.seed: curve for curve in curves_by_seed(one, quantity, axis)} for one in (pair.arm, pair.reference)
     )

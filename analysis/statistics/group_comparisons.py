@@ -41,7 +41,7 @@ def compare_within(group: Results, requested: Sequence[tuple[str, float]]) -> Gr
     missing = [f"{with_unit(q)}: no thresholds, {m.reason}." for q, m in found if isinstance(m, Missing)]
     thresholds = {q.name: list(some) for q, some in found if not isinstance(some, Missing)}
     headline = [representative(group, thresholds[q.name]) for q in group.headline_metrics if q.name in thresholds]
-    here = requested_thresholds(group, list(requested))
+    here = requested_thresholds(group, requested)
     for threshold in here:
         thresholds.setdefault(threshold.quantity.name, []).append(threshold)
     names = {threshold.quantity.name for threshold in here}

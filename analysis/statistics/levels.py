@@ -40,7 +40,9 @@ class Level:
     @property
     def values(self) -> list[float]:
         """The different values of arms."""
-        return [self.value] if self.value is not None else [float(np.mean([*v.values()])) for v in self.by_seed.values()]
+        if self.value is not None:
+            return [self.value]
+        return [float(np.mean([*seeds.values()])) for seeds in self.by_seed.values()]
 
     def of(self, arm: Arm) -> float | Missing:
         """The value of one arm, mean over its seeds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,10 @@ class Threshold:
     quantity: Quantity
     value: float
     origin: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.value:g}" if self.quantity.scale == "log" else f"{self.value:.3f}"
 
 
 ThresholdsByQuantity = dict[str, list[Threshold]]
@@ -117,13 +122,13 @@ def parse_threshold(text: str) -> tuple[str, float]:
     return name, number
 
 
-def requested_thresholds(group: Results, requested: list[tuple[str, float]]) -> list[Threshold]:
+def requested_thresholds(group: Results, requested: Sequence[tuple[str, float]]) -> list[Threshold]:
     """Those of the thresholds requested whose quantity the data group has recorded."""
     by_name = {quantity.name: quantity for quantity in group.quantities}
     return [Threshold(by_name[name], value, "as requested") for name, value in requested if name in by_name]
 
 
-def check_requested(results: Results, requested: list[tuple[str, float]]) -> None:
+def check_requested(results: Results, requested: Sequence[tuple[str, float]]) -> None:
     """Raises ValueError when no run has recorded a quantity, or nothing says which way it is better."""
     if not results.recorded:
         return

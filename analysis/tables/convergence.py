@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analysis.records.labels import AXES, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
-from analysis.statistics.compare import REFUSED, Comparison
+from analysis.statistics.compare import Comparison
 from analysis.statistics.convergence import (
     Crossover,
     counted_crossings,
@@ -116,8 +116,9 @@ def crossovers_table(pairs: Sequence[Comparison], quantities: Sequence[Quantity]
 
 def _crossover_values(pair: Comparison, quantity: Quantity, axis: str) -> tuple[Value, ...]:
     """In how many seeds the lead changes, where first, where for good, and who is ahead at the end."""
-    if pair.refusal is not None:
-        return (REFUSED,) * 4
+    why_not = pair.incomparable(quantity)
+    if why_not is not None:
+        return (why_not,) * 4
     found = list(crossovers(pair, quantity, axis).values())
     if not found:
         return (Missing("no common seed"),) * 4

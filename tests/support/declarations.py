@@ -85,7 +85,7 @@ def _probe(name: str, task: str, last: str) -> Quantity:
 def metric_records(
     names: Sequence[str], measured_at: tuple[int, ...], settings: dict[str, Any]
 ) -> tuple[MetricRecord, ...]:
-    """The metrics that measured these quantities; one that masks none says why of an arm without losses at mask rates."""
+    """The metrics that measured these quantities; where there are no losses at mask rates, one that says why."""
     found = []
     for prefix, cls in CLASSES.items():
         measured = tuple(name for name in names if name.startswith(f"{prefix}/"))
