@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
-from analysis.figures.levels import draw_levels, level_handles
+from analysis.figures.levels import draw_levels
 from analysis.figures.seeds import draw_dots, name_rows, seed_handle
 from analysis.figures.style import Drawing, panels, plain
 from analysis.records.labels import unit_and_direction
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
 from analysis.statistics.intervals import t_interval
+from analysis.statistics.levels import levels_of
 from experiments.records.quantities import Quantity
 
 
@@ -22,13 +24,17 @@ def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawi
     """Final score by arm, one panel a quantity."""
     if not any(arm.final_scores(q) for arm in group.arms for q in quantities):
         return None
-    handles = level_handles(group, *quantities)
-    height = 0.9 + 0.3 * len(group.arms) + 0.13 * len(handles)
+    height = (
+        0.9
+        + 0.3 * len(group.arms)
+        + 0.13 * len({level.name for quantity in quantities for level in levels_of(group, quantity)})
+    )
     figure, axes = panels(len(quantities), 3, width=3.9, height=height)
+    handles = [seed_handle()]
     for i, (ax, quantity) in enumerate(zip(axes, quantities, strict=True)):
-        _final_scores_panel(ax, group, quantity)
+        handles += _final_scores_panel(ax, group, quantity)
         name_rows(ax, [arm.name if i % 3 == 0 else "" for arm in group.arms])
-    draw_legend(figure, group.arms, group, [seed_handle(), *handles])
+    draw_legend(figure, group.arms, group, handles)
     caption = (
         "Final scores of finished runs: open dots are seeds, markers their mean, bars its 95 % t-interval "
         "(cut at the frame)."
@@ -36,7 +42,8 @@ def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawi
     return Drawing("final-scores", caption, figure)
 
 
-def _final_scores_panel(ax: Axes, group: Results, quantity: Quantity) -> None:
+def _final_scores_panel(ax: Axes, group: Results, quantity: Quantity) -> list[Line2D]:
+    """Returns entries for the legend."""
     styles, drawn = arm_styles(group), []
     for y, arm in enumerate(group.arms):
         scores = list(arm.final_scores(quantity).values())
@@ -44,10 +51,11 @@ def _final_scores_panel(ax: Axes, group: Results, quantity: Quantity) -> None:
         draw_dots(ax, scores, t_interval(scores) if scores else None, y, styles[arm.name])
     if drawn:
         ax.set_xlim(*_with_margin(drawn))
-    draw_levels(ax, group, quantity, vertical=True)
+    handles = draw_levels(ax, group, quantity, vertical=True)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set_title(plain(quantity.label))
     ax.set_xlabel(unit_and_direction(quantity))
+    return handles
 
 
 def mask_rate_figure(group: Results, arms: Sequence[Arm], quantities: Sequence[Quantity]) -> Drawing | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from analysis.figures.arm_styles import arm_styles, draw_legend
-from analysis.figures.levels import draw_levels, level_handles
+from analysis.figures.levels import draw_levels
 from analysis.figures.seeds import curves_by_arm, draw_curves
 from analysis.figures.style import Drawing, explain_empty, panels, plain
 from analysis.records.labels import AXES, capitalised, unit_and_direction, with_unit
@@ -34,10 +35,11 @@ def learning_curves_figure(group: Results, name: str, quantities: Sequence[Quant
         shown = [(quantity, "tokens") for quantity in quantities]
         titles = [plain(quantity.label) for quantity in quantities]
     figure, axes = panels(len(shown), 3 if len(shown) > 4 else 2, width=4.3)
+    handles: list[Line2D] = []
     for ax, (quantity, axis), title in zip(axes, shown, titles, strict=True):
-        draw_shared_metric(ax, group, quantity, axis, log)
+        handles += draw_shared_metric(ax, group, quantity, axis, log)
         ax.set_title(title)
-    draw_legend(figure, arms_with(group, *quantities), group, level_handles(group, *quantities))
+    draw_legend(figure, arms_with(group, *quantities), group, handles)
     labels = "; ".join(dict.fromkeys(with_unit(quantity) for quantity in quantities))
     descriptions = dict.fromkeys(quantity.description for quantity in quantities if quantity.description)
     return Drawing(f"curves-{name}", " ".join([f"{capitalised(labels)}.", *descriptions]), figure)
@@ -45,14 +47,14 @@ def learning_curves_figure(group: Results, name: str, quantities: Sequence[Quant
 
 def draw_shared_metric(
     ax: Axes, group: Results, quantity: Quantity, axis: str, log: bool, beside: bool = False
-) -> None:
-    """One shared metric against one budget, with the levels that it is read against."""
+) -> list[Line2D]:
+    """One shared metric against one budget, with the levels that it is read against; returns legend entries of these."""
     log_y = quantity.scale == "log"
     curves = curves_by_arm(arms_with(group, quantity), quantity, axis)
     if not draw_curves(ax, curves, arm_styles(group), axis, log or log_y, log_y=log_y):
         explain_empty(ax, f"nothing {'above 0 ' if log_y else ''}recorded past budget 0")
-    draw_levels(ax, group, quantity, beside=beside)
     ax.set_ylabel(unit_and_direction(quantity))
+    return draw_levels(ax, group, quantity, beside=beside)
 
 
 def arms_with(group: Results, *quantities: Quantity) -> list[Arm]:

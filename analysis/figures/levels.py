@@ -36,60 +36,55 @@ def draw_levels(
     vertical: bool = False,
     beside: bool = False,
     arms: Sequence[Arm] | None = None,
-) -> None:
-    """Every level of a score, of some arms or of all; the panel grows to hold them.
+) -> list[Line2D]:
+    """The levels of a score, of some arms or of all; the panel grows to hold them. Returns entries for the legend.
 
-    A level that differs by arm is drawn in their colours, in rows of arms (`vertical`) at their height. `beside`: names
-    stand beside the frame.
+    Baselines far from the curves are left out, but for the best. A level that differs by arm is drawn in their colours,
+    in rows of arms (`vertical`) at their height. `beside`: names stand beside the frame, not in the legend.
     """
     arms = group.arms if arms is None else arms
-    found = [(level, line) for level, line in _lines(group, score) if _can_be_drawn(score, level)]
-    if not found:
-        return
-    values = [value for level, _ in found for value in map(level.of, arms) if isinstance(value, float)]
-    if values:
-        _widen(ax, values, vertical)
-    styles = arm_styles(group)
-    for level, line in found:
+    drawn = _near(levels_of(group, score), ax.get_xlim() if vertical else ax.get_ylim())
+    values = [value for level in drawn for value in map(level.of, arms) if isinstance(value, float)]
+    if not values:
+        return []
+    _widen(ax, values, vertical)
+    styles, handles = arm_styles(group), []
+    for level in drawn:
+        line = _line(level, drawn)
         if level.value is not None:
             (ax.axvline if vertical else ax.axhline)(level.value, color=_color(level), lw=1.1, ls=line, zorder=1.5)
-            continue
-        for row, arm in enumerate(arms):
+        for row, arm in enumerate(arms if level.value is None else ()):
             value = level.of(arm)
-            if not isinstance(value, float):
-                continue
-            if vertical:
+            if isinstance(value, float) and vertical:
                 ax.plot([value] * 2, [row - 0.42, row + 0.42], color=styles[arm.name].color, lw=1.3, ls=line)
-            else:
+            elif isinstance(value, float):
                 ax.axhline(value, color=styles[arm.name].color, lw=1.1, ls=line, zorder=1.5)
+        if level.value is None or not beside:
+            words = level.in_words if level.value is not None else f"{level.in_words} (by arm)"
+            handles.append(Line2D([], [], color=_color(level), lw=1.1, ls=line, label=words))
     if beside:
-        _name_beside(ax, [level for level, _ in found if level.value is not None])
+        _name_beside(ax, [level for level in drawn if level.value is not None])
+    return handles
 
 
-def level_handles(group: Results, *scores: Quantity, beside: bool = False) -> list[Line2D]:
-    """Entries of a legend for the levels drawn of some scores. `beside`: those that are not named beside a frame."""
-    handles: dict[str, Line2D] = {}
-    for score in scores:
-        for level, line in _lines(group, score):
-            if _can_be_drawn(score, level) and not (beside and level.value is not None):
-                name = level.in_words if level.value is not None else f"{level.in_words} (by arm)"
-                color = _color(level) if level.value is not None else GREY
-                handles.setdefault(name, Line2D([], [], color=color, lw=1.1, ls=line, label=name))
-    return list(handles.values())
-
-
-def _lines(group: Results, score: Quantity) -> list[tuple[Level, Any]]:
-    """The levels of a score, and how each is drawn."""
-    levels = levels_of(group, score)
+def _near(levels: Sequence[Level], limits: tuple[float, float]) -> list[Level]:
+    """Bounds, the best baseline, and the other baselines that are not further from the panel than its size."""
+    low, high = min(limits), max(limits)
+    sign = -1 if levels and levels[0].score.better == "lower" else 1
     baselines = [level for level in levels if not level.bounds]
-    return [
-        (level, BOUNDS[level.bounds] if level.bounds else BASELINES[baselines.index(level) % len(BASELINES)])
+    best = max(baselines, key=lambda level: max(sign * value for value in level.values), default=None)
+    near = [
+        level
         for level in levels
+        if level.bounds or level is best or all(2 * low - high <= value <= 2 * high - low for value in level.values)
     ]
+    return [level for level in near if level.score.scale == "linear" or min(level.values) > 0]
 
 
-def _can_be_drawn(score: Quantity, level: Level) -> bool:
-    return score.scale == "linear" or min(level.values) > 0
+def _line(level: Level, drawn: Sequence[Level]) -> Any:
+    if level.bounds:
+        return BOUNDS[level.bounds]
+    return BASELINES[[one for one in drawn if not one.bounds].index(level) % len(BASELINES)]
 
 
 def _color(level: Level) -> str:

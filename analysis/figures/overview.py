@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from matplotlib.lines import Line2D
+
 from analysis.figures.arm_styles import draw_legend
 from analysis.figures.density import draw_targets
 from analysis.figures.learning_curves import draw_shared_metric
-from analysis.figures.levels import level_handles
 from analysis.figures.style import Drawing, panels, plain
 from analysis.records.results import Results
 
@@ -24,18 +25,14 @@ def overview_figure(results: Results, axis: str, log: bool) -> Drawing:
     figure, axes = panels(sum(counts) * columns, columns, width=5.4, height=3.1)
     for ax in axes:
         ax.set_axis_off()
+    handles: list[Line2D] = []
     for i, group in enumerate(rows):
         first = sum(counts[:i]) * columns
         for ax, quantity in zip(axes[first:], group.headline_metrics, strict=False):
             ax.set_axis_on()
-            draw_shared_metric(ax, group, quantity, axis, log, beside=True)
+            handles += draw_shared_metric(ax, group, quantity, axis, log, beside=True)
             ax.set_title(plain(group.prefix + quantity.label, WIDE))
-    handles = {
-        str(handle.get_label()): handle
-        for group in rows
-        for handle in level_handles(group, *group.headline_metrics, beside=True)
-    }
-    draw_legend(figure, [arm for group in rows for arm in group.arms], results, list(handles.values()))
+    draw_legend(figure, [arm for group in rows for arm in group.arms], results, handles)
     return Drawing("overview", _caption(rows, results), figure)
 
 

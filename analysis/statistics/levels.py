@@ -74,19 +74,13 @@ def levels_of(group: Results, score: Quantity) -> list[Level]:
             by_seed = {arm.name: _last_values(arm, quantity) for arm in group.arms}
             by_seed = {name: seeds for name, seeds in by_seed.items() if seeds}
             if by_seed:
-                levels.append(Level(score, _short_name(quantity, score), quantity.bounds, by_seed))
+                levels.append(Level(score, quantity.label, quantity.bounds, by_seed))
     return levels
 
 
 def _last_values(arm: Arm, quantity: Quantity) -> dict[int, float]:
     series = {run.seed: run.series[quantity.name] for run in arm.runs if quantity.name in run.series}
     return {seed: float(recorded.values[-1]) for seed, recorded in series.items() if recorded.values.size}
-
-
-def _short_name(level: Quantity, score: Quantity) -> str:
-    """The label of a level without its first words that the score's label shares: "books probe, "."""
-    shared, _, rest = level.label.partition(", ")
-    return rest if rest and score.label.startswith(f"{shared}, ") else level.label
 
 
 def verdict(arm: Arm, levels: Sequence[Level]) -> str:

@@ -69,7 +69,7 @@ def _validation(name: str, last: str) -> Quantity:
 def _cloze(name: str, rate: float, last: str) -> Quantity:
     excess = {"scale": "log", "best": 0.0, "standard_error": f"{name}_standard_error"} if "excess" in last else {}
     kind = "excess loss" if excess else "loss"
-    label, figure = f"validation {kind} at {100 * rate:g} % masked", f"common-mask-rates-{kind}"
+    label, figure = f"validation {kind} at {100 * rate:g} % masked", f"{kind} at common mask rates"
     return Quantity(name, label, NATS, "lower", "all", headline=False, figure=figure, **excess)  # type: ignore[arg-type]
 
 
@@ -78,8 +78,7 @@ def _probe(name: str, task: str, last: str) -> Quantity:
         words = last.replace("_f1", " F1")
         return Quantity(name, f"{task} probe, {words}", words, "higher", "all", last == "accuracy", best=1.0)
     bounds: Any = {"bayes_accuracy_past": "causal", "bayes_accuracy_both": "all"}.get(last, "")
-    label = f"{task} probe, {WORDS[last]}"
-    return Quantity(name, label, "accuracy", level_of=f"probe/{task}/accuracy", bounds=bounds)
+    return Quantity(name, WORDS[last], "accuracy", level_of=f"probe/{task}/accuracy", bounds=bounds)
 
 
 def metric_records(

@@ -4,6 +4,7 @@ import pytest
 
 from analysis.records.read_results import read_results
 from experiments.records import run_directory
+from tests.support.declarations import declaration
 from tests.support.grids import CLM, MLM, GridBuilder, minimal, write_pair, write_run
 
 
@@ -28,4 +29,6 @@ def test_one_arm_and_seed_twice_is_refused(tmp_path):
 
 def test_a_last_value_that_is_not_finite_is_no_final_score(builder):
     builder.run(replace(CLM, quantities={"word_swap/accuracy": lambda t, s: float("nan") if t > 20_000 else 0.6}), 0)
-    assert str(read_results(builder.finish()).runs[0].final_score("word_swap/accuracy")).startswith("missing (")
+    assert str(read_results(builder.finish()).runs[0].final_score(declaration("word_swap/accuracy"))).startswith(
+        "missing ("
+    )
