@@ -24,11 +24,8 @@ def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawi
     """Final score by arm, one panel a quantity."""
     if not any(arm.final_scores(q) for arm in group.arms for q in quantities):
         return None
-    height = (
-        0.9
-        + 0.3 * len(group.arms)
-        + 0.13 * len({level.name for quantity in quantities for level in levels_of(group, quantity)})
-    )
+    levels = {level.name for quantity in quantities for level in levels_of(group, quantity)}
+    height = 0.9 + 0.3 * len(group.arms) + 0.13 * len(levels)
     figure, axes = panels(len(quantities), 3, width=3.9, height=height)
     handles = [seed_handle()]
     for i, (ax, quantity) in enumerate(zip(axes, quantities, strict=True)):

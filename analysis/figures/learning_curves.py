@@ -48,7 +48,7 @@ def learning_curves_figure(group: Results, name: str, quantities: Sequence[Quant
 def draw_shared_metric(
     ax: Axes, group: Results, quantity: Quantity, axis: str, log: bool, beside: bool = False
 ) -> list[Line2D]:
-    """One shared metric against one budget, with the levels that it is read against; returns legend entries of these."""
+    """One shared metric against one budget, with its levels; returns entries for the legend."""
     log_y = quantity.scale == "log"
     curves = curves_by_arm(arms_with(group, quantity), quantity, axis)
     if not draw_curves(ax, curves, arm_styles(group), axis, log or log_y, log_y=log_y):
