@@ -1,4 +1,4 @@
-"""A corpus with a labelled task: made-up sentences in which the verb agrees with a subject that stands apart from it."""
+"""A corpus with a labelled task: sentences in which the verb agrees with a subject that stands apart from it."""
 
 from __future__ import annotations
 
