@@ -61,7 +61,7 @@ class Seen:
 @pytest.mark.parametrize("command", named("report", "runs", "evaluate"), ids=" ".join)
 def test_arguments(command, monkeypatch):
     monkeypatch.setattr("experiments.sweeps.status.main", seen := Seen())
-    monkeypatch.setattr("experiments.training.evaluate.main", seen)
+    monkeypatch.setattr("experiments.sweeps.evaluate.main", seen)
     monkeypatch.setattr("analysis.report.write_report", seen)
     assert main(list(command)) == 0
     assert seen.calls == 1

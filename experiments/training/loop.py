@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from pytorch_lightning.utilities import rank_zero_warn
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from experiments.data import BlockData
+from experiments.data.settings import measured_on
 from experiments.evaluation.evaluation import Evaluation
-from experiments.records import durable, metrics_file, run_directory
+from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.training.callbacks import Checkpoints, Snapshots, Status, StopRequest
 from experiments.training.checkpoint_files import complete, remove_unfinished, verify
 from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import pairing, provenance
-from experiments.training.recorder import Recorder
+from experiments.training.recorder import TRAINING, Recorder
 from experiments.training.run_spec import RunSpec
 from objectives import Objective
 
@@ -72,12 +74,13 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     if trainer.is_global_zero:
         _check_pairing(directory, pairing(model, data, trainer))
         _write_records(trainer, model, data, run)
+        _begin_declarations(run.directory)
         _cut_records(run, int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0)
     status.write()
     recorder = Recorder(directory, run.config["record_every_steps"])
     bar = ProgressBar()
-    evaluate = bar.evaluating(Evaluation(data, run.evaluation))
-    snapshots = Snapshots(directory / "snapshots", recorder, evaluate, run.evaluation)
+    evaluation = Evaluation(data, run.config["evaluation"]["metrics"], measured_on(run.config["data"]))
+    snapshots = Snapshots(directory, recorder, bar.evaluating(evaluation.measure), run.evaluation)
     saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
     trainer.callbacks = [recorder, bar, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
     with _stop_on_signals(stop):
@@ -142,9 +145,17 @@ def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: 
     durable.write_json(path, {**run.description, **planned, **measured})
 
 
+def _begin_declarations(directory: Path) -> None:
+    """Declare what every run records; what is measured at snapshots is declared when it has been."""
+    declared = quantities.read_declarations(directory)
+    quantities.write_declarations(directory, replace(declared, quantities={**declared.quantities, **TRAINING}))
+
+
 def _cut_records(run: RunSpec, step: int) -> None:
     """Drop what was recorded after the step that the run goes on from. Raises ValueError when the rest is missing."""
     metrics_file.drop_after(run.directory, step)
+    kept = {row.tokens for row in metrics_file.read_metrics(run.directory)}
+    quantities.drop_measurements(run.directory, kept)
     if step >= run.config["record_every_steps"]:
         for name in (metrics_file.METRICS, metrics_file.STREAM):
             if not (run.directory / name).exists():
