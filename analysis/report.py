@@ -15,7 +15,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from analysis.figures.style import figure_style, save_drawing
-from analysis.records.quantities import AXES
+from analysis.records.labels import AXES
 from analysis.records.read_results import read_results
 from analysis.sections.compose import compose
 from analysis.sections.document import Document
@@ -116,7 +116,7 @@ def main(args: Sequence[str]) -> int:
         metavar="QUANTITY=VALUE",
         action="append",
         default=[],
-        help="also report the budget to reach this, such as word_swap/accuracy=0.6; repeatable",
+        help="also report the budget to reach this, such as metric/accuracy=0.6; repeatable",
     )
     parser.add_argument("--x", choices=list(AXES), default="tokens", help="budget to summarise by (default: tokens)")
     parser.add_argument("--scale", choices=["log", "linear"], default="log", help="scale of budgets in curves")

@@ -58,9 +58,9 @@ def arm_styles(results: Results) -> dict[str, ArmStyle]:
 
 
 def draw_legend(figure: Figure, arms: Sequence[Arm], results: Results, extra: Sequence[Line2D] = ()) -> None:
-    """One legend below the panels: arms with the number of seeds behind each mean.
+    """One legend below the panels: arms with the number of seeds behind each mean, and `extra` entries.
 
-    Arms of one name in several data groups have one entry.
+    Arms of one name in several data groups have one entry, and so have equal extra ones.
     """
     counts: dict[str, dict[str, None]] = {}
     for arm in arms:
@@ -74,7 +74,7 @@ def draw_legend(figure: Figure, arms: Sequence[Arm], results: Results, extra: Se
         style, n = styles[name], " and ".join(found)
         label = f"{style.name} ({n})"
         handles.append(Line2D([], [], color=style.color, ls=style.line, marker=style.marker, label=label))
-    handles += list(extra)
+    handles += {str(handle.get_label()): handle for handle in extra}.values()
     longest = max((len(str(handle.get_label())) for handle in handles), default=1)
     characters = int(figure.get_figwidth() * 13)
     columns = max(1, min(len(handles), characters // (longest + 9)))

@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
 from analysis.figures.seeds import budget_axis, draw_dots, name_rows, seed_handle
 from analysis.figures.style import GREY, Drawing, panels, plain
-from analysis.records.quantities import AXES, label, title
+from analysis.records.labels import AXES, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
 from analysis.statistics.compare import Comparison
@@ -23,14 +23,14 @@ from analysis.statistics.thresholds import Threshold, ThresholdsByQuantity
 
 def budgets_figure(group: Results, thresholds: ThresholdsByQuantity, axis: str) -> Drawing | None:
     """Budget to each threshold by arm, one panel a quantity; censored seeds are arrows."""
-    shown = {quantity: found for quantity, found in thresholds.items() if found}
+    shown = {name: found for name, found in thresholds.items() if found}
     if not shown:
         return None
     height = 0.9 + max(map(len, shown.values())) * (0.35 + 0.17 * len(group.arms))
     figure, axes = panels(len(shown), len(shown), width=max(3.9, 7.4 / len(shown)), height=height)
-    for ax, (quantity, found) in zip(axes, shown.items(), strict=True):
+    for ax, found in zip(axes, shown.values(), strict=True):
         _budgets_panel(ax, group, found, axis)
-        ax.set_title(plain(title(quantity)))
+        ax.set_title(plain(found[0].quantity.label))
     arrow, early = (
         Line2D([], [], ls="", marker=marker, ms=6, color=GREY, label=text)
         for marker, text in ((">", "not reached by here"), ("<", "reached by the first snapshot"))
@@ -51,7 +51,7 @@ def _budgets_panel(ax: Axes, group: Results, thresholds: Sequence[Threshold], ax
         for arm, shift in zip(group.arms, _shifts(len(group.arms)), strict=True):
             drawn += _draw_crossings(ax, arm, threshold, axis, row + shift, styles[arm.name])
         ax.axhline(row + 0.5, color="#E3E3E3", lw=0.8)
-    name_rows(ax, [f"{threshold.value:.3f}" for threshold in thresholds])
+    name_rows(ax, [threshold.shown for threshold in thresholds])
     ax.set_ylabel("threshold")
     if drawn:
         ax.set_xlim(min(drawn) / 1.4, max(drawn) * 1.4)
@@ -89,7 +89,7 @@ def budget_ratios_figure(
     figure, axes = panels(len(AXES), len(AXES), width=3.1, height=height)
     for ax, axis in zip(axes, AXES, strict=True):
         _ratios_panel(ax, group, paired, rows, axis)
-    name_rows(axes[0], [f"{label(row.quantity)} = {row.value:.3f}" for row in rows])
+    name_rows(axes[0], [f"{with_unit(row.quantity)} = {row.shown}" for row in rows])
     bound = Line2D([], [], ls="", marker=">", ms=6, color=GREY, label="bound only, one side is censored")
     draw_legend(figure, [pair.arm for pair in paired], group, [seed_handle(), bound])
     references = "; ".join(dict.fromkeys(pair.reference.name for pair in paired))

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
 from analysis.figures.seeds import draw_curves, name_rows, seed_handle
 from analysis.figures.style import Drawing, explain_empty, panels
-from analysis.records.quantities import AXES
+from analysis.records.labels import AXES
 from analysis.records.results import Results
 from analysis.records.run_records import RunRecords
 from analysis.statistics.curves import Curve

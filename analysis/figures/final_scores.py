@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
-from analysis.figures.reference_lines import draw_reference_lines, reference_handles
+from analysis.figures.levels import draw_levels
 from analysis.figures.seeds import draw_dots, name_rows, seed_handle
 from analysis.figures.style import Drawing, panels, plain
-from analysis.records.quantities import lower_is_better, title, unit
+from analysis.records.labels import unit_and_direction
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
 from analysis.statistics.intervals import t_interval
+from analysis.statistics.levels import levels_of
+from experiments.records.quantities import Quantity
 
 
-def final_scores_figure(group: Results, quantities: Sequence[str]) -> Drawing | None:
+def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawing | None:
     """Final score by arm, one panel a quantity."""
     if not any(arm.final_scores(q) for arm in group.arms for q in quantities):
         return None
-    handles = reference_handles(group, *quantities)
-    height = 0.9 + 0.3 * len(group.arms) + 0.13 * len(handles)
+    levels = {level.name for quantity in quantities for level in levels_of(group, quantity)}
+    height = 0.9 + 0.3 * len(group.arms) + 0.13 * len(levels)
     figure, axes = panels(len(quantities), 3, width=3.9, height=height)
+    handles = [seed_handle()]
     for i, (ax, quantity) in enumerate(zip(axes, quantities, strict=True)):
-        _final_scores_panel(ax, group, quantity)
+        handles += _final_scores_panel(ax, group, quantity)
         name_rows(ax, [arm.name if i % 3 == 0 else "" for arm in group.arms])
-    draw_legend(figure, group.arms, group, [seed_handle(), *handles])
+    draw_legend(figure, group.arms, group, handles)
     caption = (
         "Final scores of finished runs: open dots are seeds, markers their mean, bars its 95 % t-interval "
         "(cut at the frame)."
@@ -35,7 +39,8 @@ def final_scores_figure(group: Results, quantities: Sequence[str]) -> Drawing | 
     return Drawing("final-scores", caption, figure)
 
 
-def _final_scores_panel(ax: Axes, group: Results, quantity: str) -> None:
+def _final_scores_panel(ax: Axes, group: Results, quantity: Quantity) -> list[Line2D]:
+    """Returns entries for the legend."""
     styles, drawn = arm_styles(group), []
     for y, arm in enumerate(group.arms):
         scores = list(arm.final_scores(quantity).values())
@@ -43,13 +48,14 @@ def _final_scores_panel(ax: Axes, group: Results, quantity: str) -> None:
         draw_dots(ax, scores, t_interval(scores) if scores else None, y, styles[arm.name])
     if drawn:
         ax.set_xlim(*_with_margin(drawn))
-    draw_reference_lines(ax, group, quantity, vertical=True)
+    handles = draw_levels(ax, group, quantity, vertical=True)
     ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.set_title(plain(title(quantity)))
-    ax.set_xlabel(f"{unit(quantity)}, less is better" if lower_is_better(quantity) else "final score")
+    ax.set_title(plain(quantity.label))
+    ax.set_xlabel(unit_and_direction(quantity))
+    return handles
 
 
-def mask_rate_figure(group: Results, arms: Sequence[Arm], quantities: Sequence[str]) -> Drawing | None:
+def mask_rate_figure(group: Results, arms: Sequence[Arm], quantities: Sequence[Quantity]) -> Drawing | None:
     """Final score against the mask rate, one panel a quantity; arms without a mask rate are level lines."""
     shown = [q for q in quantities if any(arm.final_scores(q) for arm in arms)]
     if not shown:
@@ -66,8 +72,8 @@ def mask_rate_figure(group: Results, arms: Sequence[Arm], quantities: Sequence[s
         ax.set_ylim(*_with_margin(drawn))
         ax.set_xlim(0, 100 * max(arm.mask_rate or 0.0 for arm in arms) + 5)
         ax.set_xlabel("mask rate in training (%)")
-        ax.set_ylabel(unit(quantity))
-        ax.set_title(plain(title(quantity)))
+        ax.set_ylabel(unit_and_direction(quantity))
+        ax.set_title(plain(quantity.label))
     draw_legend(figure, [*level, *arms], group, [seed_handle()])
     caption = (
         "Final score against the mask rate in training. Open dots are seeds, markers their mean, bars its 95 % "
@@ -78,7 +84,7 @@ def mask_rate_figure(group: Results, arms: Sequence[Arm], quantities: Sequence[s
     return Drawing("mask-rate", caption, figure)
 
 
-def _draw_at_mask_rate(ax: Axes, arm: Arm, quantity: str, style: ArmStyle) -> list[float]:
+def _draw_at_mask_rate(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle) -> list[float]:
     """Returns the scores drawn."""
     scores = list(arm.final_scores(quantity).values())
     if not scores or arm.mask_rate is None:
@@ -91,7 +97,7 @@ def _draw_at_mask_rate(ax: Axes, arm: Arm, quantity: str, style: ArmStyle) -> li
     return scores
 
 
-def _draw_level(ax: Axes, arm: Arm, quantity: str, style: ArmStyle) -> list[float]:
+def _draw_level(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle) -> list[float]:
     """Returns the scores drawn."""
     scores = list(arm.final_scores(quantity).values())
     if scores:

@@ -11,14 +11,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from analysis.figures.arm_styles import ArmStyle
 from analysis.figures.style import GREY, plain
-from analysis.records.quantities import AXES
+from analysis.records.labels import AXES
 from analysis.records.run_records import Arm
 from analysis.statistics.curves import Curve, MeanCurve, curves_by_seed, mean_curve
 from analysis.statistics.intervals import Interval
 from analysis.tables.table import si
+from experiments.records.quantities import Quantity
 
 
-def curves_by_arm(arms: Sequence[Arm], quantity: str, axis: str) -> dict[str, list[Curve]]:
+def curves_by_arm(arms: Sequence[Arm], quantity: Quantity, axis: str) -> dict[str, list[Curve]]:
     """What `draw_curves` draws for one quantity."""
     return {arm.name: curves_by_seed(arm, quantity, axis) for arm in arms}
 

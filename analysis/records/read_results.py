@@ -10,14 +10,19 @@ import yaml
 
 from analysis.records.impossible import refuse_impossible
 from analysis.records.results import Results
-from analysis.records.run_records import Arm, RunRecords, Series
+from analysis.records.run_records import Arm, RunRecords, Series, Traits
 from experiments.records import durable, metrics_file, run_directory
+from experiments.records.quantities import QUANTITIES, Quantity, read_declarations
+
+ALIKE = ("unit", "better", "comparable", "scale")
+"""What all runs have to declare alike of a quantity."""
 
 
 def read_results(directory: Path) -> Results:
     """Read a grid, or a single run.
 
-    Raises ValueError when the directory is neither, holds one arm and seed twice, or holds a loss below the Bayes loss.
+    Raises ValueError when the directory is neither, holds one arm and seed twice, holds a quantity that is not declared
+    or that two runs declare differently, or one that is better than what no model can pass.
     """
     directory = Path(directory)
     plan = directory / run_directory.PLAN
@@ -29,6 +34,8 @@ def read_results(directory: Path) -> Results:
         raise ValueError(f"{directory} holds no run: no {run_directory.PLAN}, and no {run_directory.RUN} below it")
     runs = [_read_run(directory, record) for record in records]
     _refuse_duplicates(runs)
+    _refuse_undeclared(runs)
+    _refuse_other_declarations(runs)
     refuse_impossible(runs)
     names = dict.fromkeys(run.arm for run in runs)
     arms = tuple(Arm(name, tuple(run for run in runs if run.arm == name)) for name in names)
@@ -46,11 +53,14 @@ def _read_run(directory: Path, record: dict[str, Any]) -> RunRecords:
     except (KeyError, TypeError) as error:
         raise ValueError(f"a run of {directory} lacks {error}; it was not written by this program") from error
     rows = metrics_file.read_metrics(run)
+    declared = read_declarations(run)  # after the rows: a run in progress appends these first
     by_quantity: dict[str, list[metrics_file.Row]] = {}
     for row in rows:
         by_quantity.setdefault(row.quantity, []).append(row)
+    state = run_directory.run_state(run)
+    if state.state != "done":  # killed before it declared what it had just recorded; that is repaired on resuming
+        by_quantity = {name: found for name, found in by_quantity.items() if name in declared.quantities}
     traits = record.get("traits") or {}
-    mix = (traits.get("categorical") or {}).get("corruption mix")
     pairing = run / run_directory.PAIRING
     return RunRecords(
         name=name,
@@ -59,15 +69,15 @@ def _read_run(directory: Path, record: dict[str, Any]) -> RunRecords:
         objective=objective,
         attention=attention,
         factors={str(k): str(v) for k, v in (record.get("factors") or {}).items()},
-        mask_rate=(traits.get("numeric") or {}).get("mask rate"),
-        mix=tuple(float(share) / 100 for share in mix.split("/")) if mix is not None else None,
+        traits=Traits(traits.get("question") or "", traits.get("numeric") or {}, traits.get("categorical") or {}),
         budget_tokens=int(record.get("budget_tokens") or 0),
         nominal_density=record.get("nominal_density"),
         title=str(record.get("title") or ""),
         corpus=str(record["corpus"]) if record.get("corpus") else None,
         directory=run,
-        state=run_directory.run_state(run),
+        state=state,
         series={quantity: Series.from_rows(found) for quantity, found in by_quantity.items()},
+        declared=declared,
         pairing=durable.read_json(pairing) if pairing.exists() else None,
         stream=metrics_file.read_stream(run),
         last_row=rows[-1] if rows else None,
@@ -83,6 +93,29 @@ def _refuse_duplicates(runs: Iterable[RunRecords]) -> None:
                 f"arm {run.arm} has seed {run.seed} twice, in {first.directory} and {run.directory}; "
                 "report one grid at a time"
             )
+
+
+def _refuse_undeclared(runs: Iterable[RunRecords]) -> None:
+    for run in runs:
+        for name in run.series:
+            if name not in run.declared.quantities:
+                raise ValueError(
+                    f"{run.name} recorded {name} without declaring it in {run.directory / QUANTITIES}; "
+                    f"`clm-vs-mlm evaluate {run.directory}` measures it again"
+                )
+
+
+def _refuse_other_declarations(runs: Iterable[RunRecords]) -> None:
+    first: dict[str, tuple[RunRecords, Quantity]] = {}
+    for run in runs:
+        for name, quantity in run.declared.quantities.items():
+            other, known = first.setdefault(name, (run, quantity))
+            for what in ALIKE:
+                if (one := getattr(known, what)) != (two := getattr(quantity, what)):
+                    raise ValueError(
+                        f"{other.name} and {run.name} declare {what} of {name} differently, {one!r} and {two!r}; "
+                        "give one of the two another name"
+                    )
 
 
 def _read_grid(path: Path) -> dict[str, Any]:

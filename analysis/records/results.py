@@ -6,19 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from analysis.records.data_groups import group_by_data
-from analysis.records.quantities import (
-    IMBALANCED,
-    WORD_SWAP,
-    WORD_SWAP_CHANCE,
-    is_probe_score,
-    probe_quantity,
-    probe_task,
-    shared_metrics,
-)
 from analysis.records.run_records import Arm, RunRecords
+from experiments.records.quantities import Quantity
 
 
 @dataclass(frozen=True)
@@ -63,40 +53,34 @@ class Results:
         return [run for run in self.runs if run.series]
 
     @cached_property
-    def quantities(self) -> list[str]:
-        return sorted({quantity for run in self.runs for quantity in run.series})
+    def quantities(self) -> list[Quantity]:
+        """What was recorded, in the order declared; of several declarations the first counts."""
+        declared: dict[str, Quantity] = {}
+        for run in self.runs:
+            for name, quantity in run.declared.quantities.items():
+                if name in run.series:
+                    declared.setdefault(name, quantity)
+        return list(declared.values())
 
     @property
-    def shared_metrics(self) -> list[str]:
-        return shared_metrics(self.quantities)
+    def shared_metrics(self) -> list[Quantity]:
+        """What all arms on the same data can be compared by."""
+        return [quantity for quantity in self.quantities if quantity.comparable == "all"]
 
     @property
-    def main_metrics(self) -> list[str]:
-        """The shared metrics, one a probe: accuracy, or macro F1 when the majority class is IMBALANCED or more."""
-        found = self.shared_metrics
-        left_out = set()
-        for task in {probe_task(q) for q in found if is_probe_score(q)}:
-            accuracy, macro_f1 = probe_quantity(task, "accuracy"), probe_quantity(task, "macro_f1")
-            majority = self.constant(probe_quantity(task, "majority_accuracy"))
-            if {accuracy, macro_f1} <= set(found):
-                left_out.add(accuracy if majority is not None and majority >= IMBALANCED else macro_f1)
-        return [quantity for quantity in found if quantity not in left_out]
+    def headline_metrics(self) -> list[Quantity]:
+        """The shared metrics that the summary and the overview speak of."""
+        return [quantity for quantity in self.shared_metrics if quantity.headline]
 
-    def constant(self, quantity: str) -> float | None:
-        """Mean over runs of the last value of what should not change, such as a majority accuracy."""
-        found = [run.series[quantity].values for run in self.runs if quantity in run.series]
-        values = [recorded[-1] for recorded in found if recorded.size]
-        if len(set(values)) == 1:
-            return float(values[0])
-        return float(np.mean(values)) if values else None
+    @property
+    def own_scores(self) -> list[Quantity]:
+        """What only arms whose own losses ask the same question can be compared by."""
+        return [quantity for quantity in self.quantities if quantity.comparable == "question"]
 
-    def chance(self, quantity: str) -> float | None:
-        """The score of a model that knows nothing, where one is known: ½, or a probe's majority class."""
-        if quantity == WORD_SWAP:
-            return WORD_SWAP_CHANCE
-        if is_probe_score(quantity) and quantity.endswith("/accuracy"):
-            return self.constant(probe_quantity(probe_task(quantity), "majority_accuracy"))
-        return None
+    def answered_by_all(self, quantity: Quantity) -> bool:
+        """Whether every arm of which a shared metric has been measured has recorded this one."""
+        measured = (arm for arm in self.arms if any(map(arm.recorded, self.shared_metrics)))
+        return all(arm.recorded(quantity) for arm in measured)
 
     def baseline(self) -> Arm | None:
         """The 15 %, 80/10/10 arm; else the arm that the grid names."""

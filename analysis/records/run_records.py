@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.records import metrics_file, run_directory
+from experiments.records.quantities import Declarations, MetricRecord, Quantity
 
 Array = NDArray[np.float64]
 BASELINE_RATE, BASELINE_MIX = 0.15, (0.8, 0.1, 0.1)
@@ -58,6 +59,16 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Traits:
+    """What an objective says of itself."""
+
+    question: str = ""
+    """What its own loss asks: arms with equal ones can be compared by it."""
+    numeric: Mapping[str, float] = field(default_factory=dict)
+    categorical: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class RunRecords:
     """One planned run, with whatever it has recorded so far."""
 
@@ -68,9 +79,8 @@ class RunRecords:
     attention: str
     """Who sees whom: "causal" or "bidirectional"."""
     factors: dict[str, str]
-    mask_rate: float | None
-    """None for an objective without one."""
-    mix: tuple[float, ...] | None
+    """The levels of the grid's axes, by axis."""
+    traits: Traits
     budget_tokens: int
     nominal_density: float | None
     title: str
@@ -79,6 +89,8 @@ class RunRecords:
     directory: Path
     state: run_directory.RunState
     series: dict[str, Series]
+    """By the name of the quantity."""
+    declared: Declarations
     pairing: dict[str, Any] | None
     stream: dict[int, str]
     """Rolling hash of the text consumed, by step."""
@@ -102,15 +114,21 @@ class RunRecords:
         """Where the run's log lies."""
         return self.state.log or str(self.directory / run_directory.LOG)
 
-    def final_score(self, quantity: str) -> float | Missing:
+    def metric(self, quantity: Quantity) -> MetricRecord | None:
+        """The metric that measures a quantity, with its settings; None for what training records itself."""
+        return next((metric for metric in self.declared.metrics if quantity.name in metric.quantities), None)
+
+    def final_score(self, quantity: Quantity) -> float | Missing:
         """The last value of a finished run. An unfinished one has none: budgets would differ."""
+        series, metric = self.series.get(quantity.name), self.metric(quantity)
+        if series is None and metric is not None and metric.not_measured:
+            return Missing(f"{self.name}: {metric.not_measured}")
         if not self.finished:
             return Missing(f"{self.name}: {self.progress}")
-        series = self.series.get(quantity)
         if series is None:
-            return Missing(f"{self.name} recorded no {quantity}")
+            return Missing(f"{self.name} recorded no {quantity.label}")
         if not series.ends_finite:
-            return Missing(f"the last {quantity} of {self.name} is not finite")
+            return Missing(f"the last {quantity.label} of {self.name} is not finite")
         return float(series.values[-1])
 
 
@@ -135,12 +153,17 @@ class Arm:
         return self.runs[0].attention == "causal"
 
     @property
+    def traits(self) -> Traits:
+        return self.runs[0].traits
+
+    @property
     def mask_rate(self) -> float | None:
-        return self.runs[0].mask_rate
+        return self.traits.numeric.get("mask rate")
 
     @property
     def mix(self) -> tuple[float, ...] | None:
-        return self.runs[0].mix
+        mix = self.traits.categorical.get("corruption mix")
+        return None if mix is None else tuple(float(share) / 100 for share in mix.split("/"))
 
     @property
     def factors(self) -> dict[str, str]:
@@ -155,12 +178,16 @@ class Arm:
     def run(self, seed: int) -> RunRecords | None:
         return next((run for run in self.runs if run.seed == seed), None)
 
-    def final_scores(self, quantity: str) -> dict[int, float]:
+    def recorded(self, quantity: Quantity) -> bool:
+        """Whether any of its runs has recorded a quantity."""
+        return any(quantity.name in run.series for run in self.runs)
+
+    def final_scores(self, quantity: Quantity) -> dict[int, float]:
         """Final score by seed, finished runs only."""
         scores = {run.seed: run.final_score(quantity) for run in self.runs}
         return {seed: score for seed, score in scores.items() if not isinstance(score, Missing)}
 
-    def why_missing(self, quantity: str) -> Missing:
+    def why_missing(self, quantity: Quantity) -> Missing:
         """The reason of the first run that has no final score."""
         reasons = (run.final_score(quantity) for run in self.runs)
         return next((r for r in reasons if isinstance(r, Missing)), Missing("no run planned"))

@@ -9,22 +9,23 @@ from analysis.records.results import Results
 from analysis.sections.data_group import data_group_sections
 from analysis.sections.document import Document, Section, disambiguate
 from analysis.sections.summary import summarise
+from analysis.statistics.compare import other_settings
 from analysis.statistics.group_comparisons import GroupComparisons, compare_within
-from analysis.statistics.thresholds import requested_threshold
+from analysis.statistics.thresholds import check_requested
 from analysis.tables.runs import runs_table
 
 HOW_CURVES_ARE_DRAWN = (
     "In every figure of curves, thin lines are single seeds (dotted: not finished). The thick line is the mean over "
     "the finished seeds, or over all where none is finished; the shade is its 95 % t-interval, cut at the frame. Seeds "
     "recorded at different places, as in seconds, are interpolated onto 60 places in their common range. Mean and "
-    "interval of the excess loss are those of its logs."
+    "interval of what is drawn on a log scale are those of its logs."
 )
 
 
 def compose(results: Results, requested: Sequence[tuple[str, float]], axis: str, log: bool) -> Document:
     """Build the report of a grid; `requested` are thresholds beside the automatic ones."""
-    thresholds = [requested_threshold(results, quantity, value) for quantity, value in requested]
-    groups = [compare_within(group, thresholds) for group in results.data_groups]
+    check_requested(results, requested)
+    groups = [compare_within(group, requested) for group in results.data_groups]
     summary, alerts = summarise(results, groups, axis), _alerts(results, groups)
     runs = Section("runs", "Runs", tables=[runs_table(results)])
     if not results.recorded:
@@ -45,6 +46,7 @@ def _alerts(results: Results, groups: Sequence[GroupComparisons]) -> list[str]:
         if run.state.state == "failed":
             alerts.append(f"{run.name} failed: {run.state.error or 'no error recorded'} (log: {run.log})")
     for group in results.data_groups:
+        alerts += [group.prefix + found for found in other_settings(group)]
         budgets = sorted({run.budget_tokens for run in group.runs if run.budget_tokens})
         if len(budgets) > 1:
             shown = ", ".join(f"{budget:,}" for budget in budgets)

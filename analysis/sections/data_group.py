@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from analysis.figures.convergence import budget_ratios_figure, budgets_figure
 from analysis.figures.density import density_figure
-from analysis.figures.excess_loss import excess_and_probe_figure, excess_loss_figure, probe_figure
 from analysis.figures.final_scores import final_scores_figure, mask_rate_figure
-from analysis.figures.learning_curves import learning_curves_figure
-from analysis.figures.own_losses import cloze_losses_figure, own_losses_figure
-from analysis.records.quantities import AXES, EXCESS_LOSS, cloze_quantities, common_mask_rate, label
+from analysis.figures.learning_curves import by_figure, learning_curves_figure
+from analysis.figures.own_scores import own_scores_figure
+from analysis.records.labels import AXES
 from analysis.records.results import Results
 from analysis.sections.document import Section
-from analysis.statistics.bayes_accuracy import bayes_accuracies
 from analysis.statistics.compare import comparisons_with_baseline
 from analysis.statistics.group_comparisons import GroupComparisons
-from analysis.tables.bayes_loss import bayes_loss_table
 from analysis.tables.convergence import (
     budget_ratios_table,
     budgets_by_seed_table,
@@ -24,37 +21,24 @@ from analysis.tables.convergence import (
 )
 from analysis.tables.density import density_table
 from analysis.tables.factors import FACTORS, Factor, factor_differences_table, factor_scores_table, published_table
-from analysis.tables.final_scores import final_differences_table, final_scores_by_seed_table, final_scores_table
+from analysis.tables.final_scores import (
+    final_differences_table,
+    final_scores_by_seed_table,
+    final_scores_table,
+    own_differences_table,
+    own_scores_table,
+    partial_scores_table,
+)
+from analysis.tables.levels import levels_table
 from analysis.tables.published import OBJECTIVE
+from experiments.records.quantities import Quantity
 
 
 def data_group_sections(found: GroupComparisons, axis: str, log: bool) -> list[Section]:
     """Everything about one data group that has recorded anything; arms of another never enter."""
     group = found.results
-    sections = [
-        *_excess_loss(found, log),
-        _final_scores(found),
-        _learning_curves(group, log),
-        _convergence(found, axis),
-    ]
-    return [*sections, _density(group), _losses(group), *_factors(group)]
-
-
-def _excess_loss(found: GroupComparisons, log: bool) -> list[Section]:
-    group = found.results
-    if EXCESS_LOSS not in group.quantities:
-        return []
-    section = Section("excess-loss", "Excess over the Bayes loss")
-    section.text = [
-        "The rules of this language are known, and so is the Bayes loss, the lowest loss that any model can reach on a "
-        "question. Losses of different objectives cannot be compared; their excess over it, in nats per target, can."
-    ]
-    section.tables.append(bayes_loss_table(group, found.pairs))
-    section.add_drawing(excess_and_probe_figure(group, log))
-    section.add_drawing(excess_loss_figure(group))
-    for known in bayes_accuracies(group):
-        section.add_drawing(probe_figure(group, known, log))
-    return [section]
+    sections = [_final_scores(found), *_levels(group), _learning_curves(group, log), _convergence(found, axis)]
+    return [*sections, _density(group), _own_scores(found), *_factors(group)]
 
 
 def _final_scores(found: GroupComparisons) -> Section:
@@ -65,24 +49,41 @@ def _final_scores(found: GroupComparisons) -> Section:
         section.text = ["No run has recorded a shared metric."]
         return section
     section.text = ["Shared metrics, measured in the same way for every arm, at the end of finished runs."]
-    known = [(metric, group.chance(metric)) for metric in metrics]
-    chance = [f"{label(metric)} {level:.3f}" for metric, level in known if level is not None]
-    if chance:
-        section.text.append(f"Chance, or always naming the majority class, would score: {'; '.join(chance)}.")
-    section.tables.append(final_scores_table(group, metrics))
-    at_rates = [*cloze_quantities(group.quantities, "excess_loss"), *cloze_quantities(group.quantities)]
-    section.tables.append(final_scores_by_seed_table(group, [*metrics, *at_rates]))
+    of_all = [metric for metric in metrics if group.answered_by_all(metric)]
+    of_some = [metric for metric in metrics if metric not in of_all]
+    if of_all:
+        section.tables.append(final_scores_table(group, of_all))
+    if of_some:
+        section.text.append(
+            "Metrics that not every arm answers have a table of their own, and differences between those that do."
+        )
+        section.tables.append(partial_scores_table(group, of_some))
+    section.tables.append(final_scores_by_seed_table(group, [*metrics, *group.own_scores]))
     if found.pairs:
-        section.tables.append(final_differences_table(found.pairs, metrics))
-    section.add_drawing(final_scores_figure(group, metrics))
+        section.tables.append(final_differences_table(found.pairs, of_all, of_some))
+    section.add_drawing(
+        final_scores_figure(group, [metric for metric in metrics if metric in of_all or metric.headline])
+    )
     return section
+
+
+def _levels(group: Results) -> list[Section]:
+    """Shared metrics beside chance, baselines and bounds."""
+    tables = [table for table in (levels_table(group, metric) for metric in group.shared_metrics) if table is not None]
+    if not tables:
+        return []
+    text = (
+        "A score is worth what it is above its baselines, which know nothing of the objectives. A bound is what no "
+        "model can beat, or no model that reads from left to right."
+    )
+    return [Section("levels", "Baselines and bounds", [text], tables=tables)]
 
 
 def _learning_curves(group: Results, log: bool) -> Section:
     section = Section("curves", "Learning curves")
-    metrics = [metric for metric in group.shared_metrics if metric != EXCESS_LOSS]  # that has a section of its own
-    section.drawings = [learning_curves_figure(group, metric, log) for metric in metrics]
-    if not metrics:
+    figures = by_figure(group.shared_metrics)
+    section.drawings = [learning_curves_figure(group, name, some, log) for name, some in figures.items()]
+    if not figures:
         section.text = ["No shared metric has been recorded yet."]
     return section
 
@@ -92,13 +93,14 @@ def _convergence(found: GroupComparisons, axis: str) -> Section:
     section = Section("convergence", "Convergence speed")
     section.text = [
         f"Budget ({AXES[axis].label} unless said otherwise) at the first crossing of a run's running best, "
-        "interpolated linearly in log budget between two snapshots (for the excess loss: in its log as well). The CSV "
+        "interpolated linearly in log budget between two snapshots (of what is drawn on a log scale: in its log as "
+        "well). The CSV "
         "files hold every axis and every seed.",
         *found.missing,
     ]
     everything = [threshold for some in found.thresholds.values() for threshold in some]
-    shown_quantities = {*group.main_metrics, *found.requested}
-    main = {quantity: some for quantity, some in found.thresholds.items() if quantity in shown_quantities}
+    names = {quantity.name for quantity in group.headline_metrics} | found.requested
+    main = {name: some for name, some in found.thresholds.items() if name in names}
     shown = [threshold for some in main.values() for threshold in some]
     if shown:
         section.tables.append(budgets_table(group, shown, [axis], "budgets", True))
@@ -107,12 +109,10 @@ def _convergence(found: GroupComparisons, axis: str) -> Section:
         section.add_drawing(budgets_figure(group, main, axis))
     if pairs and shown:
         section.tables.append(budget_ratios_table(pairs, shown))
-        comparable = {
-            q: some for q, some in main.items() if q in group.shared_metrics or common_mask_rate(q) is not None
-        }
+        comparable = {name: some for name, some in main.items() if some[0].quantity.comparable == "all"}
         section.add_drawing(budget_ratios_figure(group, pairs, comparable))
-    if pairs and group.main_metrics:
-        section.tables.append(crossovers_table(pairs, group.main_metrics, axis))
+    if pairs and group.headline_metrics:
+        section.tables.append(crossovers_table(pairs, group.headline_metrics, axis))
         section.tables.append(crossovers_by_seed_table(pairs, group.shared_metrics))
     if len({arm.is_causal for arm in group.arms}) == 2:
         steps = "training steps"
@@ -127,12 +127,22 @@ def _density(group: Results) -> Section:
     return section
 
 
-def _losses(group: Results) -> Section:
-    section = Section("losses", "Own losses")
-    section.add_drawing(own_losses_figure(group))
-    section.add_drawing(cloze_losses_figure(group))
-    if not section.drawings:
-        section.text = ["No loss has been recorded yet."]
+def _own_scores(found: GroupComparisons) -> Section:
+    group = found.results
+    section = Section("own", "Own questions")
+    if not group.own_scores:
+        section.text = ["No score on an arm's own question has been recorded yet."]
+        return section
+    section.text = [
+        "What an arm scores on the question that it is trained on. It can be compared only with arms that are asked "
+        "the same question."
+    ]
+    section.tables.append(own_scores_table(group, group.own_scores))
+    section.tables += [table for one in group.own_scores if (table := levels_table(group, one)) is not None]
+    alike = [pair for pair in found.pairs if pair.arm.traits.question == pair.reference.traits.question]
+    if alike:
+        section.tables.append(own_differences_table(alike, group.own_scores))
+    section.drawings = [own_scores_figure(group, name, some) for name, some in by_figure(group.own_scores).items()]
     return section
 
 
@@ -140,8 +150,8 @@ def _factors(group: Results) -> list[Section]:
     return [_factor(group, factor) for factor in FACTORS if factor.arms(group) and _factor_quantities(group)]
 
 
-def _factor_quantities(group: Results) -> list[str]:
-    return [*group.main_metrics, *cloze_quantities(group.quantities)]
+def _factor_quantities(group: Results) -> list[Quantity]:
+    return [quantity for quantity in group.shared_metrics if quantity.headline or not group.answered_by_all(quantity)]
 
 
 def _factor(group: Results, factor: Factor) -> Section:

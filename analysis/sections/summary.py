@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.records.quantities import AXES, EXCESS_LOSS, capitalised, label
+from analysis.records.labels import AXES, capitalised, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing, finished_of_planned
-from analysis.statistics.bayes_accuracy import BayesAccuracies, bayes_accuracies, verdict_on_past
 from analysis.statistics.compare import UNCLEAR, Comparison, mean_final_score
 from analysis.statistics.convergence import counted_crossings, mean_budget, mean_budget_ratio
 from analysis.statistics.density import density
 from analysis.statistics.group_comparisons import GroupComparisons
 from analysis.statistics.intervals import Interval, t_interval
+from analysis.statistics.levels import Level, levels_of, not_beaten, verdict
 from analysis.statistics.thresholds import Threshold
 from analysis.tables.table import show
+from experiments.records.quantities import Quantity
 
 FEW = 2
 """Up to this many comparisons have a sentence each; of more, the arms are listed by verdict."""
@@ -40,8 +41,8 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
         lines.append("There is only one arm, or no reference arm, so nothing is compared.")
     for group in groups:
         lines += [group.results.prefix + line for line in _data_group(group, axis)]
-    if any(len({arm.objective for arm in group.results.arms}) > 1 for group in groups):
-        lines.append("Losses on an arm's own question are not compared across objectives: the questions differ.")
+    if any(len({arm.traits.question for arm in group.results.arms}) > 1 for group in groups):
+        lines.append("Losses on an arm's own question are compared only between arms that are asked the same question.")
     return lines
 
 
@@ -50,52 +51,78 @@ def _data_group(found: GroupComparisons, axis: str) -> list[str]:
     if not group.recorded:
         return ["No run has recorded anything yet."]
     compared = [pair for pair in found.pairs if pair.refusal is None]
-    lines = bayes_sentences(group)
-    for quantity in group.main_metrics if compared else []:
-        lines += _final_sentences(compared, quantity)
+    lines = []
+    for quantity in group.headline_metrics:
+        lines += score_sentences(group, quantity)
+        lines += _final_sentences(compared, quantity) if compared else []
     for threshold in found.headline if compared else []:
         lines += _budget_sentences(compared, threshold, axis)
     return lines + _supervision_sentence(group)
 
 
-def bayes_sentences(group: Results) -> list[str]:
-    """A sentence on the excess loss of every arm, and one on each probe beside its Bayes accuracies, where known."""
-    lines = []
-    if EXCESS_LOSS in group.quantities:
-        each = {arm: _with_n(score) for arm, score in _finished(group, EXCESS_LOSS).items()}
-        lines.append(f"Excess loss at the end, in nats per target above the Bayes loss: {_by_arm(group, each)}.")
-    return [*lines, *(_bayes_accuracy_sentence(group, known) for known in bayes_accuracies(group))]
+def score_sentences(group: Results, quantity: Quantity) -> list[str]:
+    """What every arm scores at the end, where that lies beside the bounds, and which baselines are not beaten."""
+    levels = levels_of(group, quantity)
+    bounds = [level for level in levels if level.bounds]
+    causal = [level for level in bounds if level.bounds == "causal"]
+    each = {}
+    for arm in group.arms:
+        score = mean_final_score(arm, quantity)
+        if isinstance(score, Interval):
+            text = f"{show(score, 'score')} (n = {score.n})"
+            each[arm] = f"{text}, {verdict(arm, causal)}" if causal else text
+    if not each:
+        return []
+    known = [f"{level.name} {level.value:.3f}, {_bound_for(level)}" for level in bounds if level.value is not None]
+    lines = [f"{_at_the_end(quantity)}: {_by_arm(group, quantity, each)}."]
+    if known:
+        lines[0] += f" {capitalised('; '.join(known))}."
+    return lines + [line for level in levels if not level.bounds for line in _baseline_sentence(group, level)]
 
 
-def _bayes_accuracy_sentence(group: Results, known: BayesAccuracies) -> str:
-    scores = _finished(group, known.quantity)
-    each = {arm: f"{_with_n(score)}, {verdict_on_past(arm, score, known.past)}" for arm, score in scores.items()}
-    return (
-        f"{capitalised(label(known.quantity))}, at the end: {_by_arm(group, each)}. The Bayes accuracy is "
-        f"{known.token:.3f} from the token alone, {known.past:.3f} from the past, which no causal model can exceed, "
-        f"and {known.both:.3f} from both sides, which no model can exceed."
-    )
+def _at_the_end(quantity: Quantity) -> str:
+    less = ", less is better" if quantity.better == "lower" else ""
+    return f"{capitalised(with_unit(quantity))}{less}, at the end"
 
 
-def _finished(group: Results, quantity: str) -> dict[Arm, Interval]:
-    scores = {arm: mean_final_score(arm, quantity) for arm in group.arms}
-    return {arm: score for arm, score in scores.items() if isinstance(score, Interval)}
-
-
-def _by_arm(group: Results, each: Mapping[Arm, str]) -> str:
-    """`a 0.1; b 0.2; no final score yet: c`."""
+def _by_arm(group: Results, quantity: Quantity, each: Mapping[Arm, str]) -> str:
+    """`a 0.1; b 0.2; no final score yet: c; not measured: d`."""
+    rest = [arm for arm in group.arms if arm not in each]
+    unanswered = [arm for arm in rest if not arm.recorded(quantity) and any(run.finished for run in arm.runs)]
+    later = [arm for arm in rest if arm not in unanswered]
     parts = [f"{arm.name} {text}" for arm, text in each.items()]
-    rest = [arm.name for arm in group.arms if arm not in each]
-    return "; ".join([*parts, f"no final score yet: {'; '.join(rest)}"] if rest else parts)
+    for words, arms in (("no final score yet", later), ("not measured", unanswered)):
+        if arms:
+            parts.append(f"{words}: {'; '.join(arm.name for arm in arms)}")
+    return "; ".join(parts)
 
 
-def _with_n(score: Interval) -> str:
-    return f"{show(score, 'score')} (n = {score.n})"
+def _bound_for(level: Level) -> str:
+    return f"which no {'causal ' if level.bounds == 'causal' else ''}model can beat"
 
 
-def _final_sentences(pairs: Sequence[Comparison], quantity: str) -> list[str]:
+def _baseline_sentence(group: Results, level: Level) -> list[str]:
+    """Which arms do not beat a baseline; nothing where all do."""
+    found = not_beaten(group, level)
+    if not found:
+        return []
+    scored = sum(isinstance(mean_final_score(arm, level.score), Interval) for arm in group.arms)
+    arms = "every arm" if len(found) == scored else f"{len(found)} of {scored} arms"
+    scores = []
+    for arm, score in found.items():
+        own = level.of(arm)
+        beside = f" against {own:.3f}" if level.value is None and isinstance(own, float) else ""
+        scores.append(f"{arm.name} {score.mean:.3f}{beside}")
+    value = f" {level.value:.3f}," if level.value is not None else ""
+    return [
+        f"{capitalised(level.score.label)}: the baseline {level.name} scores{value} at least as good as {arms} "
+        f"({'; '.join(scores)})."
+    ]
+
+
+def _final_sentences(pairs: Sequence[Comparison], quantity: Quantity) -> list[str]:
     """How the arms compare at the end by one quantity."""
-    when = f"{capitalised(label(quantity))}, at the end"
+    when = f"{capitalised(quantity.label)}, at the end"
     if len(pairs) > FEW:
         verdicts = {pair: pair.verdict(quantity) for pair in pairs}
         for pair in pairs:
@@ -109,17 +136,16 @@ def _final_sentences(pairs: Sequence[Comparison], quantity: str) -> list[str]:
         if isinstance(difference, Missing):
             lines.append(f"{when}, {pair.names}: {difference}.")
             continue
-        scores = (f"{arm.name} {show(mean_final_score(arm, quantity), 'score')}" for arm in (pair.reference, pair.arm))
         lines.append(
-            f"{when}: {pair.verdict(quantity)}; {'; '.join(scores)}; paired difference {pair.names} "
-            f"{show(difference, 'signed')}, n = {difference.n}."
+            f"{when}: {pair.verdict(quantity)}; paired difference {pair.names} {show(difference, 'signed')}, "
+            f"n = {difference.n}."
         )
     return lines
 
 
 def _budget_sentences(pairs: Sequence[Comparison], threshold: Threshold, axis: str) -> list[str]:
     """How much budget the arms need to reach one threshold."""
-    what = f"To reach {label(threshold.quantity)} {threshold.value:.3f} ({threshold.origin}), in {AXES[axis].label}"
+    what = f"To reach {with_unit(threshold.quantity)} {threshold.shown} ({threshold.origin}), in {AXES[axis].label}"
     ratios = {pair: mean_budget_ratio(pair, threshold, axis) for pair in pairs}
     if len(pairs) > FEW:
         verdicts = {pair: _ratio_verdict(ratio) for pair, ratio in ratios.items()}
@@ -128,8 +154,8 @@ def _budget_sentences(pairs: Sequence[Comparison], threshold: Threshold, axis: s
     for pair, ratio in ratios.items():
         parts = [f"ratio {pair.arm.name} / {pair.reference.name} {show(ratio, 'ratio')}"]
         if isinstance(ratio, Interval):
-            verdict = _ratio_verdict(ratio)
-            needs = f"{pair.arm.name} {verdict}" if verdict.startswith("needs") else verdict
+            needed = _ratio_verdict(ratio)
+            needs = f"{pair.arm.name} {needed}" if needed.startswith("needs") else needed
             parts = [needs, f"{parts[0]}, n = {ratio.n}"]
         for arm in (pair.reference, pair.arm):
             parts.append(f"{arm.name} {show(mean_budget(counted_crossings(arm, threshold, axis)), 'budget')}")
@@ -152,10 +178,10 @@ def _grouped(verdicts: Mapping[Comparison, str], *clear: str) -> str:
     references = "; ".join(dict.fromkeys(pair.reference.name for pair in verdicts))
     sentences = [f"{len(verdicts)} arms against {references}"]
     known = (*clear, UNCLEAR)
-    for verdict in (*known, None):
-        names = [pair.arm.name for pair, v in verdicts.items() if (v == verdict if verdict else v not in known)]
+    for one in (*known, None):
+        names = [pair.arm.name for pair, v in verdicts.items() if (v == one if one else v not in known)]
         if names:
-            sentences.append(f"{capitalised(verdict or 'no conclusion')}: {'; '.join(names)}")
+            sentences.append(f"{capitalised(one or 'no conclusion')}: {'; '.join(names)}")
     return ". ".join(sentences) + "."
 
 

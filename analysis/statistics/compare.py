@@ -6,16 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.records.pairing import Unpaired, require_paired
-from analysis.records.quantities import lower_is_better
 from analysis.records.results import Results
-from analysis.records.run_records import Arm, Missing
+from analysis.records.run_records import Arm, Missing, RunRecords
 from analysis.statistics.intervals import Interval, paired_difference, t_interval
+from experiments.records.quantities import Quantity
 
 UNCLEAR = "not distinguishable"
 REFUSED = Missing("refused: not paired")
+OTHER_QUESTION = Missing("the two arms answer different questions")
 
 
-def mean_final_score(arm: Arm, quantity: str) -> Interval | Missing:
+def measured_alike(left: RunRecords, right: RunRecords, quantity: Quantity) -> bool:
+    """False when both recorded a quantity, but measured it with different settings."""
+    if not (quantity.name in left.series and quantity.name in right.series):
+        return True
+    identities = [metric and metric.identity for metric in (left.metric(quantity), right.metric(quantity))]
+    return identities[0] == identities[1]
+
+
+def mean_final_score(arm: Arm, quantity: Quantity) -> Interval | Missing:
     """Mean final score over the finished seeds with its t-interval, or why there is none."""
     scores = arm.final_scores(quantity)
     return t_interval(scores.values()) if scores else arm.why_missing(quantity)
@@ -34,10 +43,11 @@ class Comparison:
     def names(self) -> str:
         return f"{self.arm.name} − {self.reference.name}"
 
-    def difference(self, quantity: str) -> Interval | Missing:
+    def difference(self, quantity: Quantity) -> Interval | Missing:
         """Paired difference of the final scores, arm − reference, with its t-interval over seeds."""
-        if self.refusal is not None:
-            return REFUSED
+        why_not = self.incomparable(quantity)
+        if why_not is not None:
+            return why_not
         ours, theirs = (self._paired(one.final_scores(quantity)) for one in (self.arm, self.reference))
         interval = paired_difference(ours, theirs)
         if interval is not None:
@@ -47,22 +57,50 @@ class Comparison:
                 return one.why_missing(quantity)
         return Missing("no seed finished in both arms")
 
+    def incomparable(self, quantity: Quantity) -> Missing | None:
+        """Why the two arms cannot be compared by a quantity, if so."""
+        if self.refusal is not None:
+            return REFUSED
+        questions = {self.arm.traits.question, self.reference.traits.question}
+        if quantity.comparable != "all" and (quantity.comparable == "" or len(questions) > 1):
+            return OTHER_QUESTION
+        for seed in self.seeds:
+            ours, theirs = self.arm.run(seed), self.reference.run(seed)
+            assert ours is not None and theirs is not None
+            if not measured_alike(ours, theirs, quantity):
+                return Missing(f"measured with other settings in {ours.name} than in {theirs.name}")
+        return None
+
     def _paired(self, scores: Mapping[int, float]) -> dict[int, float]:
         return {seed: score for seed, score in scores.items() if seed in self.seeds}
 
-    def ahead(self, quantity: str) -> Arm | None:
+    def ahead(self, quantity: Quantity) -> Arm | None:
         """The arm that is ahead at the end; None unless the interval excludes 0."""
         difference = self.difference(quantity)
         if isinstance(difference, Missing) or not difference.excludes(0):
             return None
-        return self.arm if (difference.mean > 0) != lower_is_better(quantity) else self.reference
+        return self.arm if (difference.mean > 0) != (quantity.better == "lower") else self.reference
 
-    def verdict(self, quantity: str) -> str:
+    def verdict(self, quantity: Quantity) -> str:
         """`X is ahead`, `not distinguishable`, or why there is no conclusion."""
         ahead, difference = self.ahead(quantity), self.difference(quantity)
         if ahead is not None:
             return f"{ahead.name} is ahead"
         return str(difference) if isinstance(difference, Missing) else difference.no_conclusion or UNCLEAR
+
+
+def other_settings(group: Results) -> list[str]:
+    """Which scores were measured with different settings in the runs of a data group."""
+    found = []
+    for quantity in group.quantities:
+        runs = [run for run in group.runs if quantity.comparable and quantity.name in run.series]
+        other = [run.name for run in runs if not measured_alike(runs[0], run, quantity)]
+        if other:
+            found.append(
+                f"{quantity.label} was measured with other settings in {'; '.join(other)} than in {runs[0].name}, so "
+                f"these are not compared by it; `clm-vs-mlm evaluate {group.directory}` measures all alike."
+            )
+    return found
 
 
 def compare(arm: Arm, reference: Arm) -> Comparison:

@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.records.quantities import is_excess_loss, is_own_question, lower_is_better
 from analysis.records.run_records import Arm, Array, Missing
-from analysis.statistics.compare import REFUSED, Comparison
+from analysis.statistics.compare import Comparison
 from analysis.statistics.curves import Curve, budget_between, curves_by_seed, interpolate
 from analysis.statistics.intervals import Interval, log_interval
 from analysis.statistics.thresholds import Threshold
+from experiments.records.quantities import Quantity
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def first_crossing(curve: Curve, threshold: float, falling: bool = False, logari
 def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """First crossing of every seed that recorded the quantity."""
     quantity, value = threshold.quantity, threshold.value
-    falling, logarithmic = lower_is_better(quantity), is_excess_loss(quantity)
+    falling, logarithmic = quantity.better == "lower", quantity.scale == "log"
     seeds = curves_by_seed(arm, quantity, axis)
     return {curve.seed: first_crossing(curve, value, falling, logarithmic) for curve in seeds}
 
@@ -144,10 +144,9 @@ def budget_ratios(arm: dict[int, Crossing], reference: dict[int, Crossing], seed
 
 def mean_budget_ratio(pair: Comparison, threshold: Threshold, axis: str) -> Interval | Missing:
     """Budget of the arm over that of its reference, paired by seed, or why there is none."""
-    if pair.refusal is not None:
-        return REFUSED
-    if not comparable(threshold.quantity, pair.arm, pair.reference):
-        return Missing("the two arms answer different questions")
+    why_not = pair.incomparable(threshold.quantity)
+    if why_not is not None:
+        return why_not
     ratios = paired_budget_ratios(pair, threshold, axis)
     interval = ratios.interval
     if isinstance(interval, Missing) and ratios.bound:
@@ -159,12 +158,6 @@ def paired_budget_ratios(pair: Comparison, threshold: Threshold, axis: str) -> B
     """Budget ratios to one threshold over the seeds of a pair."""
     ours, theirs = (counted_crossings(one, threshold, axis) for one in (pair.arm, pair.reference))
     return budget_ratios(ours, theirs, pair.seeds)
-
-
-def comparable(quantity: str, arm: Arm, reference: Arm) -> bool:
-    """False for the loss on an arm's own question, unless both arms have the same one."""
-    questions = [(one.objective, one.mask_rate, one.mix) for one in (arm, reference)]
-    return not is_own_question(quantity) or questions[0] == questions[1]
 
 
 def crossover(arm: Curve, reference: Curve, falling: bool = False, logarithmic: bool = False) -> Crossover:
@@ -192,12 +185,14 @@ def crossover(arm: Curve, reference: Curve, falling: bool = False, logarithmic: 
     return Crossover(found[0] if found else None, found[-1] if found else None, len(found), ahead)
 
 
-def crossovers(pair: Comparison, quantity: str, axis: str) -> dict[int, Crossover]:
-    """Crossover by paired seed, for the seeds of which both recorded the quantity."""
+def crossovers(pair: Comparison, quantity: Quantity, axis: str) -> dict[int, Crossover]:
+    """Crossover by paired seed, for the seeds of which both recorded the quantity; none where it cannot be compared."""
+    if pair.incomparable(quantity) is not None:
+        return {}
     ours, theirs = (
         {curve.seed: curve for curve in curves_by_seed(one, quantity, axis)} for one in (pair.arm, pair.reference)
     )
-    falling, logarithmic = lower_is_better(quantity), is_excess_loss(quantity)
+    falling, logarithmic = quantity.better == "lower", quantity.scale == "log"
     return {
         seed: crossover(ours[seed], theirs[seed], falling, logarithmic)
         for seed in pair.seeds

@@ -8,6 +8,7 @@ import numpy as np
 
 from analysis.records.run_records import Arm, Array
 from analysis.statistics.intervals import half_width
+from experiments.records.quantities import Quantity
 
 POINTS = 60
 
@@ -34,11 +35,11 @@ class MeanCurve:
     interpolated: bool
 
 
-def curves_by_seed(arm: Arm, quantity: str, axis: str) -> list[Curve]:
+def curves_by_seed(arm: Arm, quantity: Quantity, axis: str) -> list[Curve]:
     """Every seed's curve; a run that has no finite value of the quantity has none."""
     found = []
     for run in arm.runs:
-        series = run.series.get(quantity)
+        series = run.series.get(quantity.name)
         if series is not None and series.values.size:
             found.append(Curve(run.seed, series.along(axis), series.values, run.finished))
     return found

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.records.quantities import label
+from analysis.records.labels import with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
 from analysis.statistics.compare import Comparison, comparisons
-from analysis.statistics.thresholds import Threshold, ThresholdsByQuantity, automatic_thresholds, representative
+from analysis.statistics.thresholds import (
+    Threshold,
+    ThresholdsByQuantity,
+    automatic_thresholds,
+    representative,
+    requested_thresholds,
+)
 
 
 @dataclass(frozen=True)
@@ -23,20 +29,20 @@ class GroupComparisons:
     headline: list[Threshold]
     """Those worth a sentence in the summary."""
     requested: set[str]
-    """The quantities of requested thresholds."""
+    """The names of the quantities of requested thresholds."""
     missing: list[str]
     """Why some quantities have no automatic threshold."""
 
 
-def compare_within(group: Results, requested: Sequence[Threshold]) -> GroupComparisons:
+def compare_within(group: Results, requested: Sequence[tuple[str, float]]) -> GroupComparisons:
     """Compare the arms of one data group; `requested` are thresholds beside the automatic ones."""
     metrics = group.shared_metrics if group.recorded else []
-    found = {quantity: automatic_thresholds(group, quantity) for quantity in metrics}
-    missing = [f"{label(q)}: no thresholds, {m.reason}." for q, m in found.items() if isinstance(m, Missing)]
-    thresholds = {quantity: list(some) for quantity, some in found.items() if not isinstance(some, Missing)}
-    headline = [representative(group, thresholds[q]) for q in group.main_metrics if q in thresholds]
-    here = [threshold for threshold in requested if threshold.quantity in group.quantities]
+    found = [(quantity, automatic_thresholds(group, quantity)) for quantity in metrics]
+    missing = [f"{with_unit(q)}: no thresholds, {m.reason}." for q, m in found if isinstance(m, Missing)]
+    thresholds = {q.name: list(some) for q, some in found if not isinstance(some, Missing)}
+    headline = [representative(group, thresholds[q.name]) for q in group.headline_metrics if q.name in thresholds]
+    here = requested_thresholds(group, requested)
     for threshold in here:
-        thresholds.setdefault(threshold.quantity, []).append(threshold)
-    quantities = {threshold.quantity for threshold in here}
-    return GroupComparisons(group, comparisons(group), thresholds, [*headline, *here], quantities, missing)
+        thresholds.setdefault(threshold.quantity.name, []).append(threshold)
+    names = {threshold.quantity.name for threshold in here}
+    return GroupComparisons(group, comparisons(group), thresholds, [*headline, *here], names, missing)

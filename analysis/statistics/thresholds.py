@@ -1,50 +1,61 @@
-"""The scores whose budget is reported: fractions of the gain over chance, and those that the user requests."""
+"""The scores whose budget is reported: fractions of the gain over the baselines, and those that the user requests."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.records.quantities import EXCESS_LOSS, WORD_SWAP
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
 from analysis.statistics.curves import curves_by_seed
+from analysis.statistics.levels import levels_of
+from experiments.records.quantities import Quantity
 
 FRACTIONS = (0.5, 0.75, 0.9)
-EXCESS_STEPS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-"""Thresholds of the excess loss, in nats per target."""
+LADDER = (1, 2, 5)
+"""Thresholds on the log scale are these times a power of ten."""
+MOST = 6
+"""Of those, only the hardest so many."""
 
 
 @dataclass(frozen=True)
 class Threshold:
     """A score to be reached, and in words where it comes from."""
 
-    quantity: str
+    quantity: Quantity
     value: float
     origin: str
 
+    @property
+    def shown(self) -> str:
+        return f"{self.value:g}" if self.quantity.scale == "log" else f"{self.value:.3f}"
+
 
 ThresholdsByQuantity = dict[str, list[Threshold]]
+"""By the name of the quantity."""
 
 
-def automatic_thresholds(results: Results, quantity: str) -> list[Threshold] | Missing:
-    """FRACTIONS of the gain to the best arm's mean final score, from chance or from the first snapshot.
+def automatic_thresholds(results: Results, quantity: Quantity) -> list[Threshold] | Missing:
+    """FRACTIONS of the way to the best arm's mean final score, from a baseline or from the first snapshot.
 
-    The start is the higher of chance (the majority class's accuracy, or ½) and the best arm's mean score at its first
-    snapshot: the features of an untrained encoder already beat the majority class, so a threshold below them is met
-    before anything was learned. Of the excess loss: those of EXCESS_STEPS that runs cross.
+    The start is the best of chance, the baselines, and the best arm's mean score at its first snapshot: the features of
+    an untrained encoder already beat the majority class, so a threshold below them is met before anything was learned.
+    On the log scale: those steps of the ladder 1, 2, 5, 10 that runs cross.
     """
-    if quantity == EXCESS_LOSS:
-        return _excess_thresholds(results)
+    if quantity.scale == "log":
+        return _ladder_thresholds(results, quantity)
+    sign = -1 if quantity.better == "lower" else 1
     finals = {arm.name: list(arm.final_scores(quantity).values()) for arm in results.arms}
     means = {name: float(np.mean(scores)) for name, scores in finals.items() if scores}
     if not means:
         return Missing("no finished run to take the best score from")
-    best = max(means, key=lambda name: means[name])
-    start, source = _start(results, quantity)
-    if means[best] <= start:
-        return Missing(f"no arm ends above {source}, {start:.3f}")
+    best = max(means, key=lambda name: sign * means[name])
+    start, source = _start(results, quantity, sign)
+    if sign * (means[best] - start) <= 0:
+        return Missing(f"no arm ends {'below' if sign < 0 else 'above'} {source}, {start:.3f}")
     return [
         Threshold(
             quantity,
@@ -55,32 +66,45 @@ def automatic_thresholds(results: Results, quantity: str) -> list[Threshold] | M
     ]
 
 
-def _start(results: Results, quantity: str) -> tuple[float, str]:
+def _start(results: Results, quantity: Quantity, sign: int) -> tuple[float, str]:
     """Where the gain is counted from, and what that is in words."""
     firsts = [[curve.y[0] for curve in curves_by_seed(arm, quantity, "tokens")] for arm in results.arms]
-    start = max(float(np.mean(first)) for first in firsts if first)
-    chance = results.chance(quantity)
-    if chance is not None and chance >= start:
-        return chance, "chance" if quantity == WORD_SWAP else "the majority class"
-    return start, "the best first snapshot"
+    first = max(sign * float(np.mean(values)) for values in firsts if values)
+    baselines = [level for level in levels_of(results, quantity) if not level.bounds]
+    starts = [(sign * value, level.name) for level in baselines for value in level.values]
+    start, source = max([*starts, (first, "the best first snapshot")], key=lambda found: found[0])
+    return sign * start, source
 
 
-def _excess_thresholds(results: Results) -> list[Threshold] | Missing:
+def _ladder_thresholds(results: Results, quantity: Quantity) -> list[Threshold] | Missing:
     """The steps that at least one run has reached, less those that every run had reached at its first snapshot."""
-    seeds = [curve.y for arm in results.arms for curve in curves_by_seed(arm, EXCESS_LOSS, "tokens")]
-    crossed = [step for step in EXCESS_STEPS if any(y.min() <= step for y in seeds) and any(y[0] > step for y in seeds)]
+    sign = -1 if quantity.better == "lower" else 1
+    seeds = [curve.y for arm in results.arms for curve in curves_by_seed(arm, quantity, "tokens")]
+    positive = np.concatenate([y[y > 0] for y in seeds]) if seeds else np.empty(0)
+    if not positive.size:
+        return Missing("no value above 0 was recorded")
+    decades = range(math.floor(math.log10(positive.min())), math.ceil(math.log10(positive.max())) + 1)
+    steps = sorted((step * 10.0**decade for decade in decades for step in LADDER), key=lambda step: sign * step)
+    crossed = [
+        step
+        for step in steps
+        if any((sign * y >= sign * step).any() for y in seeds) and any(sign * y[0] < sign * step for y in seeds)
+    ]
     if not crossed:
-        steps = ", ".join(f"{step:g}" for step in EXCESS_STEPS)
-        return Missing(f"no run crosses any of {steps} after its first snapshot")
-    return [Threshold(EXCESS_LOSS, step, "a fixed step of excess loss") for step in crossed]
+        return Missing("no run crosses any step of 1, 2, 5, 10 after its first snapshot")
+    return [Threshold(quantity, step, "a step of the ladder 1, 2, 5, 10") for step in crossed[-MOST:]]
 
 
 def representative(results: Results, thresholds: list[Threshold]) -> Threshold:
-    """The threshold worth a sentence: the middle one, or the smallest excess loss that every finished run reached."""
-    if thresholds[0].quantity == EXCESS_LOSS:
-        curves = [curve for arm in results.arms for curve in curves_by_seed(arm, EXCESS_LOSS, "tokens")]
-        lowest = [curve.y.min() for curve in curves if curve.finished]
-        reached = [threshold for threshold in thresholds if lowest and max(lowest) <= threshold.value]
+    """The threshold worth a sentence: the middle one, or the hardest step of a ladder that every finished run
+    reached.
+    """
+    quantity = thresholds[0].quantity
+    if quantity.scale == "log":
+        sign = -1 if quantity.better == "lower" else 1
+        curves = [curve for arm in results.arms for curve in curves_by_seed(arm, quantity, "tokens")]
+        bests = [float((sign * curve.y).max()) for curve in curves if curve.finished]
+        reached = [threshold for threshold in thresholds if bests and min(bests) >= sign * threshold.value]
         if reached:
             return reached[-1]
     return thresholds[len(thresholds) // 2]
@@ -88,18 +112,27 @@ def representative(results: Results, thresholds: list[Threshold]) -> Threshold:
 
 def parse_threshold(text: str) -> tuple[str, float]:
     """`QUANTITY=VALUE` as given on the command line. Raises ValueError when it is not."""
-    quantity, _, value = text.rpartition("=")
+    name, _, value = text.rpartition("=")
     try:
         number = float(value)
     except ValueError:
         number = float("nan")
-    if not quantity or not np.isfinite(number):
-        raise ValueError(f"threshold {text!r} is not QUANTITY=VALUE, such as {WORD_SWAP}=0.6")
-    return quantity, number
+    if not name or not np.isfinite(number):
+        raise ValueError(f"threshold {text!r} is not QUANTITY=VALUE, such as metric/accuracy=0.6")
+    return name, number
 
 
-def requested_threshold(results: Results, quantity: str, value: float) -> Threshold:
-    """A threshold that the user requests. Raises ValueError when no run has recorded the quantity."""
-    if results.recorded and quantity not in results.quantities:
-        raise ValueError(f"no run recorded {quantity!r}; recorded are {', '.join(results.quantities)}")
-    return Threshold(quantity, value, "as requested")
+def requested_thresholds(group: Results, requested: Sequence[tuple[str, float]]) -> list[Threshold]:
+    """Those of the thresholds requested whose quantity the data group has recorded."""
+    by_name = {quantity.name: quantity for quantity in group.quantities}
+    return [Threshold(by_name[name], value, "as requested") for name, value in requested if name in by_name]
+
+
+def check_requested(results: Results, requested: Sequence[tuple[str, float]]) -> None:
+    """Raises ValueError when no run has recorded a quantity, or nothing says which way it is better."""
+    if not results.recorded:
+        return
+    scores = {quantity.name for quantity in results.quantities if quantity.better}
+    for name, _ in requested:
+        if name not in scores:
+            raise ValueError(f"no run recorded a score {name!r}; recorded are {', '.join(sorted(scores))}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.records.quantities import AXES, label
+from analysis.records.labels import AXES, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
-from analysis.statistics.compare import REFUSED, Comparison
+from analysis.statistics.compare import Comparison
 from analysis.statistics.convergence import (
     Crossover,
     counted_crossings,
@@ -19,6 +19,7 @@ from analysis.statistics.convergence import (
 from analysis.statistics.intervals import Interval, log_interval
 from analysis.statistics.thresholds import Threshold
 from analysis.tables.table import Column, Table, Value
+from experiments.records.quantities import Quantity
 
 NEVER = Missing("the lead never changes")
 
@@ -37,7 +38,7 @@ def budgets_table(
     )
     rows = [
         (
-            label(threshold.quantity),
+            with_unit(threshold.quantity),
             threshold.value,
             threshold.origin,
             arm.name,
@@ -59,7 +60,7 @@ def budgets_by_seed_table(group: Results, thresholds: Sequence[Threshold]) -> Ta
         Column("kind"),
     )
     rows: list[tuple[Value, ...]] = [
-        (threshold.quantity, threshold.value, arm.name, seed, axis, crossing.budget, crossing.kind)
+        (threshold.quantity.name, threshold.value, arm.name, seed, axis, crossing.budget, crossing.kind)
         for threshold in thresholds
         for arm in group.arms
         for axis in AXES
@@ -80,7 +81,7 @@ def budget_ratios_table(pairs: Sequence[Comparison], thresholds: Sequence[Thresh
     rows = [
         (
             f"{pair.arm.name} / {pair.reference.name}",
-            label(threshold.quantity),
+            with_unit(threshold.quantity),
             threshold.value,
             *(mean_budget_ratio(pair, threshold, axis) for axis in AXES),
         )
@@ -94,7 +95,7 @@ def budget_ratios_table(pairs: Sequence[Comparison], thresholds: Sequence[Thresh
     return Table("budget_ratios", caption, columns, rows)
 
 
-def crossovers_table(pairs: Sequence[Comparison], quantities: Sequence[str], axis: str) -> Table:
+def crossovers_table(pairs: Sequence[Comparison], quantities: Sequence[Quantity], axis: str) -> Table:
     """Where the lead changes, by pair; intervals only where it changes in every seed."""
     columns = (
         Column("pair"),
@@ -105,7 +106,7 @@ def crossovers_table(pairs: Sequence[Comparison], quantities: Sequence[str], axi
         Column("ahead at the last common snapshot"),
     )
     rows: list[tuple[Value, ...]] = [
-        (f"{pair.arm.name} and {pair.reference.name}", label(quantity), *_crossover_values(pair, quantity, axis))
+        (f"{pair.arm.name} and {pair.reference.name}", with_unit(quantity), *_crossover_values(pair, quantity, axis))
         for pair in pairs
         for quantity in quantities
     ]
@@ -113,10 +114,11 @@ def crossovers_table(pairs: Sequence[Comparison], quantities: Sequence[str], axi
     return Table("crossovers", caption, columns, rows)
 
 
-def _crossover_values(pair: Comparison, quantity: str, axis: str) -> tuple[Value, ...]:
+def _crossover_values(pair: Comparison, quantity: Quantity, axis: str) -> tuple[Value, ...]:
     """In how many seeds the lead changes, where first, where for good, and who is ahead at the end."""
-    if pair.refusal is not None:
-        return (REFUSED,) * 4
+    why_not = pair.incomparable(quantity)
+    if why_not is not None:
+        return (why_not,) * 4
     found = list(crossovers(pair, quantity, axis).values())
     if not found:
         return (Missing("no common seed"),) * 4
@@ -138,7 +140,7 @@ def _mean_crossover(found: Sequence[Crossover], budgets: Sequence[float | None])
     return Missing(f"changes in {changing} of {len(found)} seeds") if changing else NEVER
 
 
-def crossovers_by_seed_table(pairs: Sequence[Comparison], quantities: Sequence[str]) -> Table:
+def crossovers_by_seed_table(pairs: Sequence[Comparison], quantities: Sequence[Quantity]) -> Table:
     """Changes of the lead in every paired seed, on every axis."""
     names = ("arm", "reference", "quantity", "axis", "seed", "changes", "first", "for good", "ahead at the end")
     rows: list[tuple[Value, ...]] = []
@@ -148,7 +150,7 @@ def crossovers_by_seed_table(pairs: Sequence[Comparison], quantities: Sequence[s
             for axis in AXES:
                 for seed, found in crossovers(pair, quantity, axis).items():
                     ends: list[Value] = [NEVER if end is None else end for end in (found.first, found.last)]
-                    who = (pair.arm.name, pair.reference.name, quantity, axis, seed)
+                    who = (pair.arm.name, pair.reference.name, quantity.name, axis, seed)
                     rows.append((*who, found.changes, *ends, ahead[found.leads_at_end]))
     caption = "Changes of the lead by seed."
     return Table("crossovers_by_seed", caption, tuple(map(Column, names)), rows, shown=False)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analysis.records.quantities import label, title
+from analysis.records.labels import with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing, finished_of_planned
 from analysis.statistics.compare import Comparison, mean_final_score
 from analysis.statistics.intervals import Interval
 from analysis.tables.published import MASK_RATE, MIX, PublishedScores
 from analysis.tables.table import Column, Table, Value
+from experiments.records.quantities import Quantity
 
 Setting = tuple[float, ...]
 
@@ -56,13 +57,13 @@ def _setting_text(factor: Factor, arm: Arm) -> str:
     return factor.text(setting)
 
 
-def factor_scores_table(factor: Factor, arms: Sequence[Arm], quantities: Sequence[str]) -> Table:
+def factor_scores_table(factor: Factor, arms: Sequence[Arm], quantities: Sequence[Quantity]) -> Table:
     """Final scores by setting; the columns named "published" are of the paper cited, at the same setting."""
     columns = (
         Column(factor.title),
         Column("arm"),
         Column("seeds finished"),
-        *(Column(label(q), "score", True) for q in quantities),
+        *(Column(with_unit(q), "score", True) for q in quantities),
         *(Column(f"published: {metric}") for metric in factor.published.metrics),
     )
     not_published = (Missing("not in the paper"),) * len(factor.published.metrics)
@@ -81,13 +82,13 @@ def factor_scores_table(factor: Factor, arms: Sequence[Arm], quantities: Sequenc
 
 
 def factor_differences_table(
-    factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison], quantities: Sequence[str]
+    factor: Factor, arms: Sequence[Arm], pairs: Sequence[Comparison], quantities: Sequence[Quantity]
 ) -> Table:
     """Paired differences from the baseline arm, and for which quantities the interval excludes 0."""
     columns = (
         Column(factor.title),
         Column("difference"),
-        *(Column(label(q), "signed", True) for q in quantities),
+        *(Column(with_unit(q), "signed", True) for q in quantities),
         Column("distinguishable in"),
     )
     rows: list[tuple[Value, ...]] = []
@@ -97,7 +98,7 @@ def factor_differences_table(
         if pair is None:
             continue
         found = [pair.difference(q) for q in quantities]
-        clear = [title(q) for q, d in zip(quantities, found, strict=True) if isinstance(d, Interval) and d.excludes(0)]
+        clear = [q.label for q, d in zip(quantities, found, strict=True) if isinstance(d, Interval) and d.excludes(0)]
         which = "all" if len(clear) == len(found) else "; ".join(clear) or "nothing"
         rows.append((_setting_text(factor, arm), pair.names, *found, which))
     caption = "Final score minus that of the baseline arm, paired by seed, with 95 % t-intervals."

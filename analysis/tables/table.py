@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,11 @@ class Table:
             for row in self.rows:
                 writer.writerow([f for v, c in zip(row, self.columns, strict=True) for f in _fields(v, c)])
         return path
+
+
+def file_name(name: str) -> str:
+    """The name of a quantity as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9._@-]+", "-", name).strip("-.") or "quantity"
 
 
 def _names(column: Column) -> list[str]:

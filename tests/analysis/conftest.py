@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from tests.support.grids import (
     PREFIX,
     GridBuilder,
     falling,
+    masked,
     on_known_rules,
     on_text,
     rising,
@@ -46,7 +46,7 @@ def known_rules(two_data_groups: Path) -> Results:
 def three_objectives(builder: GridBuilder) -> Results:
     """Five arms: a causal one, three mask rates, and a third objective."""
     for rate in (0.3, 0.15, 0.5):
-        builder.run(on_text(replace(MLM, arm=f"mlm-{rate}", mask_rate=rate), 9_000), 0)
+        builder.run(on_text(masked(rate, arm=f"mlm-{rate}"), 9_000), 0)
     builder.run(on_text(CLM, 9_000), 0)
     builder.run(on_text(PREFIX, 9_000), 0)
     return read_results(builder.finish())

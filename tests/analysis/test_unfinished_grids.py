@@ -94,7 +94,7 @@ def test_values_that_are_not_finite_are_left_out_and_said(builder):
     builder.run(replace(MLM, quantities={"word_swap/accuracy": lambda t, s: float("inf")}), 0)
     text = Page(write_report(builder.finish()).read_text()).text
     assert "values that are not finite left out of word_swap/accuracy" in text
-    assert "missing (the last word_swap/accuracy of mlm-s0 is not finite)" in text
+    assert "missing (the last word-swap accuracy of mlm-s0 is not finite)" in text
 
 
 def test_report_replaces_its_own_parts_only_and_only_when_whole(builder, monkeypatch):

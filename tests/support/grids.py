@@ -12,6 +12,8 @@ import numpy as np
 
 from analysis.statistics.curves import Curve
 from experiments.records import durable, metrics_file, run_directory
+from experiments.records.quantities import Declarations, MetricRecord, Quantity, write_declarations
+from tests.support.declarations import declaration, metric_records
 
 SNAPSHOTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 BATCH = 1_000
@@ -21,15 +23,20 @@ Course = Callable[[float, int], float]
 
 @dataclass(frozen=True)
 class ArmPlan:
-    """One arm: `quantities` gives the course of each quantity that its runs record."""
+    """One arm: `quantities` gives the course of each quantity that its runs record, `declared` how those are declared
+    that are not shipped."""
 
     arm: str
     objective: str
     attention: str
     quantities: dict[str, Course] = field(default_factory=dict)
     density: float = 1.0
-    mask_rate: float | None = None
-    mix: list[float] | None = None
+    question: str = "next token"
+    numeric: dict[str, float] = field(default_factory=dict)
+    categorical: dict[str, str] = field(default_factory=dict)
+    declared: tuple[Quantity, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Of its metrics."""
     factors: dict[str, str] = field(default_factory=dict)
     pairing: dict[str, Any] = field(default_factory=dict)
     stream: int = 7
@@ -52,10 +59,32 @@ def curve(x: Sequence[float], y: Sequence[float], seed: int = 0, finished: bool 
 
 
 CLM = ArmPlan("clm", "CLM", "causal", density=0.99, factors={"objective": "clm"})
-MLM = ArmPlan(
-    "mlm", "MLM", "bidirectional", density=0.15, mask_rate=0.15, mix=[0.8, 0.1, 0.1], factors={"objective": "mlm"}
+
+
+def masked(rate: float = 0.15, mix: str = "80/10/10", **changes: Any) -> ArmPlan:
+    """A masked model with a mask rate and a corruption mix."""
+    plan = ArmPlan(
+        "mlm",
+        "MLM",
+        "bidirectional",
+        density=0.15,
+        question=f"masked tokens ({100 * rate:g} %, {mix})",
+        numeric={"mask rate": rate},
+        categorical={"corruption mix": mix},
+        factors={"objective": "mlm"},
+    )
+    return replace(plan, **changes)
+
+
+MLM = masked()
+PREFIX = ArmPlan(
+    "prefix, half",
+    "PrefixLM",
+    "bidirectional",
+    density=0.5,
+    question="second half of a document",
+    factors={"objective": "prefix, half"},
 )
-PREFIX = ArmPlan("prefix, half", "PrefixLM", "bidirectional", density=0.5, factors={"objective": "prefix, half"})
 """A third objective, neither causal nor with a mask rate, and with a comma in its name."""
 
 
@@ -73,7 +102,7 @@ def on_text(plan: ArmPlan, half: float, best: float = 0.8, noise: float = 0.004)
         "validation/loss": lambda t, s: 8.0 - rising(0, 4, half)(t, s),
         "train/loss": lambda t, s: 8.1 - rising(0, 4, half, noise * 8)(t, s),
     }
-    if plan.mask_rate is not None:
+    if plan.numeric:
         for rate in (0.15, 0.3, 0.5):
             quantities[f"cloze/{rate:g}/loss"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
     return replace(plan, quantities=quantities)
@@ -102,7 +131,7 @@ def on_known_rules(
         "probe/states/majority_accuracy": constant(0.1),
     }
     quantities |= {f"probe/states/bayes_accuracy_{k}": constant(value) for k, value in BAYES_ACCURACIES.items()}
-    if plan.mask_rate is not None:
+    if plan.numeric:
         quantities |= {
             "cloze/0.3/excess_loss": excess,
             "cloze/0.3/excess_loss_standard_error": constant(standard_error),
@@ -127,7 +156,7 @@ def in_language(plan: ArmPlan, language: str, **changes: Any) -> ArmPlan:
 
 def run_record(plan: ArmPlan, seed: int) -> dict[str, Any]:
     """What run.json says of a run."""
-    record: dict[str, Any] = {
+    return {
         "name": f"{plan.arm}-s{seed}",
         "hash": "0" * 8,
         "seed": seed,
@@ -135,16 +164,23 @@ def run_record(plan: ArmPlan, seed: int) -> dict[str, Any]:
         "factors": plan.factors,
         "objective": plan.objective,
         "attention": plan.attention,
+        "traits": {"question": plan.question, "numeric": plan.numeric, "categorical": plan.categorical},
         "budget_tokens": SNAPSHOTS[-1],
         "nominal_density": plan.density,
         "language": "en",
         "corpus": plan.corpus,
         "title": "",
     }
-    if plan.mask_rate is not None:
-        mix = "/".join(f"{100 * share:g}" for share in plan.mix or [])
-        record["traits"] = {"numeric": {"mask rate": plan.mask_rate}, "categorical": {"corruption mix": mix}}
-    return record
+
+
+def declarations(plan: ArmPlan, tokens: int) -> Declarations:
+    """What quantities.json says of a run."""
+    own = {quantity.name: quantity for quantity in plan.declared}
+    names = [*plan.quantities, "ledger/targets"]
+    measured_at = tuple(at for at in SNAPSHOTS if at <= tokens)
+    metrics = metric_records([name for name in names if name not in own], measured_at, plan.settings)
+    metrics += tuple(MetricRecord("my.Metric", plan.settings, {}, (name,), measured_at) for name in own)
+    return Declarations({name: own.get(name) or declaration(name) for name in names}, metrics)
 
 
 def write_run(
@@ -166,6 +202,7 @@ def write_run(
         stream.append(f"{at // BATCH},{plan.stream * 1_000 + at + seed:016x}")
     metrics_file.append_rows(run / metrics_file.METRICS, rows)
     durable.write_text(run / metrics_file.STREAM, "".join(f"{line}\n" for line in stream))
+    write_declarations(run, declarations(plan, tokens))
     progress = {"state": state, "step": tokens // BATCH, "tokens": tokens, "budget_tokens": SNAPSHOTS[-1]}
     durable.write_json(run / run_directory.STATUS, progress | {"tokens_per_second": 9000.0} | status)
     if state == "done":

@@ -1,11 +1,9 @@
-from dataclasses import replace
-
 from analysis.figures.arm_styles import BLUE, VERMILION, arm_styles
 from analysis.figures.density import density_figure
 from analysis.figures.overview import overview_figure
 from analysis.figures.style import figure_style, save_drawing
 from analysis.records.read_results import read_results
-from tests.support.grids import CLM, MLM, in_language
+from tests.support.grids import CLM, in_language, masked
 
 
 def test_each_arm_has_its_own_style_and_causal_arms_alone_are_solid(three_objectives):
@@ -21,10 +19,10 @@ def test_one_name_has_one_style_in_all_data_groups(two_data_groups, builder):
         found = arm_styles(one)
         assert (found["clm"].color, found["mlm"].color) == (BLUE, VERMILION)
     for rate in (0.15, 0.3):
-        builder.run(in_language(replace(MLM, arm=f"{rate}", mask_rate=rate), "English"), 0)
+        builder.run(in_language(masked(rate, arm=f"{rate}"), "English"), 0)
     builder.run(in_language(CLM, "English"), 0)
     builder.run(in_language(CLM, "Chinese", corpus="PeoplesDaily"), 0)
-    builder.run(in_language(replace(MLM, arm="0.3", mask_rate=0.3), "Chinese", corpus="PeoplesDaily"), 0)
+    builder.run(in_language(masked(0.3, arm="0.3"), "Chinese", corpus="PeoplesDaily"), 0)
     found = arm_styles(read_results(builder.finish()))
     assert (found["clm"].color, found["0.15"].color) == (BLUE, VERMILION)
     assert len({style.color for style in found.values()}) == 3

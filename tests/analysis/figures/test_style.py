@@ -1,8 +1,8 @@
 import matplotlib
 
-from analysis.figures.learning_curves import file_name
 from analysis.figures.overview import overview_figure
 from analysis.figures.style import figure_style, plain, save_drawing
+from analysis.tables.table import file_name
 
 
 def test_svg_text_is_text(three_objectives, tmp_path):

@@ -4,7 +4,7 @@ from analysis.records.data_groups import UNKNOWN
 from analysis.records.read_results import read_results
 from analysis.sections.compose import compose
 from analysis.statistics.compare import comparisons
-from tests.support.grids import CLM, MLM, in_language, minimal
+from tests.support.grids import CLM, MLM, in_language, masked, minimal
 
 
 def test_arms_fall_into_data_groups_and_are_named_by_what_is_left(two_data_groups):
@@ -56,7 +56,7 @@ def test_an_arm_of_which_nothing_is_known_is_compared_with_none(builder):
 def test_the_named_baseline_is_that_of_its_own_data_group(builder):
     for language, corpus in (("English", "KingJames"), ("Chinese", "PeoplesDaily")):
         for rate in (0.2, 0.3):
-            plan = replace(MLM, arm=f"{rate}", mask_rate=rate)
+            plan = masked(rate, arm=f"{rate}")
             builder.run(in_language(plan, language, corpus=corpus), 0)
     results = read_results(builder.finish(baseline="English, 0.3"))
     assert [c.names for c in comparisons(results)] == ["0.2 − 0.3"]

@@ -16,7 +16,7 @@ def test_a_loss_below_the_bayes_loss_is_refused(builder, capsys, quantity):
     assert main([str(builder.finish())]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and f"{quantity} of known rules, mlm-s1 at step 50 is -0.061 nats" in said
-    assert "loss or the Bayes loss was computed wrongly" in said and not (builder.directory / "report").exists()
+    assert "score or the limit was computed wrongly" in said and not (builder.directory / "report").exists()
 
 
 def test_within_three_standard_errors_it_is_noise_but_only_if_the_error_is_known(builder):

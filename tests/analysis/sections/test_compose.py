@@ -26,17 +26,24 @@ def test_unpaired_arms_of_one_data_group_are_still_refused(builder):
 
 def test_each_data_group_has_its_parts_under_its_own_names(report):
     figures = {path.stem for path in (report / "figures").glob("*.png")}
-    assert {"overview", "excess-and-probe", "excess-loss", "states-probe", "curves-probe-books-accuracy"} <= figures
+    assert {"overview", "curves-validation-excess_loss", "curves-probe-books-accuracy"} <= figures
     both = ("own-losses", "density", "final-scores", "budget-to-threshold", "budget-ratios")
     assert {f"{name}-{slug}" for name in both for slug in ("known-rules", "King-James")} <= figures
-    assert not set(both) & figures and "common-mask-rates" in figures  # known rules recorded no losses at rates
+    assert not set(both) & figures and "curves-loss-at-common-mask-rates" in figures
     tables = {path.stem for path in (report / "tables").glob("*.csv")}
-    assert {"bayes_loss", "published_objective", "runs", "budgets_known-rules", "budgets_King-James"} <= tables
+    assert {
+        "levels_probe-states-accuracy",
+        "levels_validation-loss",
+        "published_objective",
+        "runs",
+        "budgets_known-rules",
+        "budgets_King-James",
+    } <= tables
     page = Page((report / "report.html").read_text())
     anchors = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(set(anchors)) == len(anchors)
     assert page.text.count("Published, not measured here") == 1
-    for words in ("4 arms, on 2 data groups", "known rules: Excess loss at the end", "known rules: Own losses"):
+    for words in ("4 arms, on 2 data groups", "known rules: Excess loss at the end", "known rules: Own questions"):
         assert words in page.text
     assert "refused" not in page.text.lower() and "different budgets" not in page.text
 
@@ -64,7 +71,7 @@ def test_a_single_data_group_keeps_plain_names(builder):
     plan = replace(on_known_rules(CLM, falling(20), 3.4, rising(0.5, 0.78, 2_000)), arm="CLM", factors={"arm": "CLM"})
     builder.run(plan, 0)
     names = [drawing.name for drawing in compose(read_results(builder.finish()), [], "tokens", True).drawings]
-    assert {"overview", "excess-and-probe", "excess-loss", "states-probe", "own-losses"} <= set(names)
+    assert {"overview", "curves-validation-excess_loss", "curves-probe-states-accuracy", "own-losses"} <= set(names)
 
 
 def test_slugs_differ_whatever_the_data_groups_are_called():

@@ -1,13 +1,15 @@
 from dataclasses import replace
 
-from analysis.records.quantities import WORD_SWAP
 from analysis.records.read_results import read_results
 from analysis.records.run_records import Missing
 from analysis.sections.compose import compose
 from analysis.statistics.compare import compare, comparisons
 from analysis.statistics.convergence import mean_budget_ratio
 from analysis.statistics.thresholds import Threshold
-from tests.support.grids import CLM, MLM, PREFIX, GridBuilder, on_text, write_pair
+from tests.support.declarations import declaration
+from tests.support.grids import CLM, MLM, PREFIX, GridBuilder, masked, on_text, write_pair
+
+WORD_SWAP = declaration("word_swap/accuracy")
 
 
 def test_each_arm_is_compared_with_the_causal_arm_it_shares_most_with(builder):
@@ -20,7 +22,7 @@ def test_each_arm_is_compared_with_the_causal_arm_it_shares_most_with(builder):
 
 
 def test_without_a_causal_arm_the_baseline_is_the_reference(builder):
-    builder.run(on_text(replace(MLM, arm="30", mask_rate=0.3), 8_000), 0)
+    builder.run(on_text(masked(0.3, arm="30"), 8_000), 0)
     builder.run(on_text(replace(MLM, arm="15"), 8_000), 0)
     results = read_results(builder.finish())
     assert [c.names for c in comparisons(results)] == ["30 − 15"]
@@ -28,7 +30,7 @@ def test_without_a_causal_arm_the_baseline_is_the_reference(builder):
 
 def test_the_grid_may_name_the_baseline(builder):
     for rate in (0.2, 0.3):
-        builder.run(on_text(replace(MLM, arm=f"{rate}", mask_rate=rate), 8_000), 0)
+        builder.run(on_text(masked(rate, arm=f"{rate}"), 8_000), 0)
     assert comparisons(read_results(builder.finish())) == []
     assert [c.names for c in comparisons(read_results(builder.finish(baseline="0.3")))] == ["0.2 − 0.3"]
 
@@ -58,7 +60,7 @@ def test_nothing_is_compared_across_data_groups_and_nothing_refused(two_data_gro
 def test_pair_grid_has_the_slower_arm_behind(tmp_path):
     results = read_results(write_pair(GridBuilder(tmp_path / "g"), seeds=2))
     clm, mlm = results.arms
-    assert compare(mlm, clm).verdict("probe/books/accuracy") == "clm is ahead"
+    assert compare(mlm, clm).verdict(declaration("probe/books/accuracy")) == "clm is ahead"
 
 
 def test_who_is_causal_comes_from_attention_and_not_from_names(builder):

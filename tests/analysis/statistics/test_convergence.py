@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.records.quantities import EXCESS_LOSS
 from analysis.records.read_results import read_results
 from analysis.records.run_records import Missing
 from analysis.statistics.compare import compare, comparisons
@@ -21,7 +20,10 @@ from analysis.statistics.convergence import (
 from analysis.statistics.curves import Curve
 from analysis.statistics.intervals import log_interval
 from analysis.statistics.thresholds import Threshold, automatic_thresholds
+from tests.support.declarations import declaration
 from tests.support.grids import CLM, MLM, SNAPSHOTS, GridBuilder, curve, rising
+
+EXCESS_LOSS, WORD_SWAP = declaration("validation/excess_loss"), declaration("word_swap/accuracy")
 
 
 def walk_to(curve: Curve, wanted: float, points: int = 200_001) -> float:
@@ -158,7 +160,7 @@ def test_crossover_of_power_laws_is_where_they_meet():
 
 def test_ratio_and_budget_of_power_laws_are_exact_on_every_axis(power_laws):
     (pair,) = comparisons(power_laws)
-    first, second, _, last = automatic_thresholds(power_laws, EXCESS_LOSS)
+    _, first, second, _, last = automatic_thresholds(power_laws, EXCESS_LOSS)
     assert crossings(power_laws.arms[0], first, "tokens")[0].budget == pytest.approx((20 / 0.5) ** 2)
     for threshold in (first, second):
         ratio = mean_budget_ratio(pair, threshold, "tokens")
@@ -174,17 +176,17 @@ def test_budget_ratio_of_a_grid_is_what_its_curves_say(builder):
         builder.run(replace(MLM, quantities={"word_swap/accuracy": rising(0.5, 0.9, 20_000)}), seed)
     results = read_results(builder.finish())
     clm, mlm = results.arms
-    ratio = mean_budget_ratio(compare(mlm, clm), Threshold("word_swap/accuracy", 0.7, ""), "tokens")
+    ratio = mean_budget_ratio(compare(mlm, clm), Threshold(WORD_SWAP, 0.7, ""), "tokens")
     assert not isinstance(ratio, Missing) and ratio.n == 3
     assert ratio.mean == pytest.approx(2, rel=0.05)
-    per_target = mean_budget_ratio(compare(mlm, clm), Threshold("word_swap/accuracy", 0.7, ""), "targets")
+    per_target = mean_budget_ratio(compare(mlm, clm), Threshold(WORD_SWAP, 0.7, ""), "targets")
     assert not isinstance(per_target, Missing)
     assert per_target.mean == pytest.approx(ratio.mean * 0.15 / 0.99, rel=1e-3)
 
 
 def test_own_loss_has_no_ratio_between_objectives(pair_grid):
     clm, mlm = read_results(pair_grid).arms
-    ratio = mean_budget_ratio(compare(mlm, clm), Threshold("validation/loss", 6.0, ""), "tokens")
+    ratio = mean_budget_ratio(compare(mlm, clm), Threshold(declaration("validation/loss"), 6.0, ""), "tokens")
     assert "different questions" in str(ratio)
 
 
@@ -195,7 +197,7 @@ def test_means_leave_out_unfinished_runs_whether_they_crossed_or_not(tmp_path):
     builder.run(plan, 1, tokens=50_000, state="interrupted")
     builder.run(plan, 2, tokens=2_000, state="interrupted")
     (arm,) = read_results(builder.finish()).arms
-    threshold = Threshold("word_swap/accuracy", 0.7, "")
+    threshold = Threshold(WORD_SWAP, 0.7, "")
     assert {s: c.kind for s, c in crossings(arm, threshold, "tokens").items()} == {
         0: "reached",
         1: "reached",

@@ -1,23 +1,22 @@
-from dataclasses import replace
-
 import pytest
 
-from analysis.records.quantities import WORD_SWAP
 from analysis.records.read_results import read_results
 from analysis.statistics.compare import comparisons_with_baseline
 from analysis.statistics.intervals import paired_difference
 from analysis.tables.factors import FACTORS, factor_differences_table, factor_scores_table
 from analysis.tables.published import MASK_RATE, MIX
-from tests.support.grids import MLM, on_text
+from tests.support.declarations import declaration
+from tests.support.grids import MLM, masked, on_text
 
 MASK_RATES, MIXES = FACTORS
+WORD_SWAP = declaration("word_swap/accuracy")
 
 
 @pytest.fixture
 def rates(builder):
     for rate, half in ((0.5, 20_000), (0.15, 9_000), (0.33, 10_000)):
         for seed in range(3):
-            builder.run(on_text(replace(MLM, arm=f"mlm-{rate}", mask_rate=rate), half), seed)
+            builder.run(on_text(masked(rate, arm=f"mlm-{rate}"), half), seed)
     return read_results(builder.finish())
 
 
@@ -41,7 +40,7 @@ def test_mask_rate_differences_are_paired_by_seed(rates):
 
 def test_mask_rate_table_with_an_unfinished_arm(builder):
     builder.run(on_text(MLM, 9_000), 0)
-    builder.run(on_text(replace(MLM, arm="mlm-30", mask_rate=0.3), 9_000), 0, tokens=5_000, state="interrupted")
+    builder.run(on_text(masked(0.3, arm="mlm-30"), 9_000), 0, tokens=5_000, state="interrupted")
     results = read_results(builder.finish())
     table = factor_scores_table(MASK_RATES, MASK_RATES.arms(results), [WORD_SWAP])
     assert "resumable at 5,000" in str(table.rows[1][3])
@@ -52,8 +51,8 @@ def test_mask_rate_table_with_an_unfinished_arm(builder):
 
 
 def test_mix_table_translates_the_papers_order_mask_same_random(builder):
-    for mix in ([0.8, 0.1, 0.1], [0.8, 0.2, 0.0], [0.8, 0.0, 0.2]):
-        builder.run(on_text(replace(MLM, arm=str(mix), mix=mix), 9_000), 0)
+    for mix in ("80/10/10", "80/20/0", "80/0/20"):
+        builder.run(on_text(masked(mix=mix, arm=mix), 9_000), 0)
     results = read_results(builder.finish())
     table = factor_scores_table(MIXES, MIXES.arms(results), [WORD_SWAP])
     # Table 8 of BERT prints mask/same/random: 80/0/20 has MNLI 84.1, and is our 80/20/0.

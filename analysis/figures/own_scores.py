@@ -1,0 +1,44 @@
+"""Figures of what an arm scores on the question of its own objective: only arms of equal questions share a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.lines import Line2D
+
+from analysis.figures.arm_styles import arm_styles, draw_legend
+from analysis.figures.learning_curves import arms_with
+from analysis.figures.levels import draw_levels
+from analysis.figures.seeds import curves_by_arm, draw_curves
+from analysis.figures.style import Drawing, explain_empty, panels, plain
+from analysis.records.labels import unit_and_direction
+from analysis.records.results import Results
+from experiments.records.quantities import Quantity
+
+COLUMNS = 4
+
+
+def own_scores_figure(group: Results, name: str, quantities: Sequence[Quantity]) -> Drawing:
+    """A column for each question, as far as there is room, and a row for each quantity; y-axes apart."""
+    questions = list(dict.fromkeys(arm.traits.question for arm in group.arms))
+    shown = [(quantity, question) for quantity in quantities for question in questions]
+    figure, axes = panels(len(shown), min(len(questions), COLUMNS), width=4.3)
+    handles: list[Line2D] = []
+    for ax, (quantity, question) in zip(axes, shown, strict=True):
+        arms = [arm for arm in group.arms if arm.traits.question == question]
+        log_y, curves = quantity.scale == "log", curves_by_arm(arms, quantity, "tokens")
+        if draw_curves(ax, curves, arm_styles(group), "tokens", True, marks=False, log_y=log_y):
+            handles += draw_levels(ax, group, quantity, arms=arms)
+        else:
+            explain_empty(ax, "nothing recorded yet")
+        ax.set_title(plain(f"{quantity.label}: {question}", 60))
+        ax.set_ylabel(unit_and_direction(quantity))
+    draw_legend(figure, arms_with(group, *quantities), group, handles)
+    caption = (
+        "What each arm scores on the question of its own objective, a panel for each question. Arms in one panel can "
+        "be compared, panels cannot: they differ in what is predicted and from which context."
+    )
+    if len(questions) == 1:
+        caption = f"What each arm scores on the one question that all objectives here are trained on: {questions[0]}."
+    descriptions = dict.fromkeys(quantity.description for quantity in quantities if quantity.description)
+    return Drawing(f"own-{name}", " ".join([caption, *descriptions]), figure)

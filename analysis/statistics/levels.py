@@ -1,0 +1,130 @@
+"""Levels that a score is read against: chance, baselines, and bounds that no model, or no causal model, can pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.records.results import Results
+from analysis.records.run_records import Arm, Missing
+from analysis.statistics.compare import mean_final_score
+from analysis.statistics.intervals import Interval, paired_difference
+from experiments.records.quantities import Quantity
+
+BOUNDED = {"causal": "causal models", "all": "any model"}
+
+
+@dataclass(frozen=True)
+class Level:
+    """A baseline or a bound of one score."""
+
+    score: Quantity
+    name: str
+    bounds: str
+    """Whose scores it bounds, "causal" or "all"; nothing for a baseline."""
+    by_seed: dict[str, dict[int, float]]
+    """The value last recorded, by arm and seed."""
+
+    @property
+    def in_words(self) -> str:
+        return f"{self.name}: bound for {BOUNDED[self.bounds]}" if self.bounds else self.name
+
+    @property
+    def value(self) -> float | None:
+        """The value that all arms share; None where they differ."""
+        values = [value for seeds in self.by_seed.values() for value in seeds.values()]
+        return values[0] if np.ptp(values) <= 1e-9 * max(1.0, abs(values[0])) else None
+
+    @property
+    def values(self) -> list[float]:
+        """The different values of arms."""
+        if self.value is not None:
+            return [self.value]
+        return [float(np.mean([*seeds.values()])) for seeds in self.by_seed.values()]
+
+    def of(self, arm: Arm) -> float | Missing:
+        """The value of one arm, mean over its seeds."""
+        if self.value is not None:
+            return self.value
+        recorded = self.by_seed.get(arm.name)
+        return float(np.mean([*recorded.values()])) if recorded else Missing(f"{arm.name} recorded none")
+
+    def margin(self, arm: Arm) -> Interval | Missing:
+        """How much better the final scores of an arm are, paired by seed; negative where they are worse."""
+        scores, shared = arm.final_scores(self.score), self.value
+        levels = self.by_seed.get(arm.name, {}) if shared is None else dict.fromkeys(scores, shared)
+        sign = -1 if self.score.better == "lower" else 1
+        found = paired_difference(
+            {seed: sign * score for seed, score in scores.items()},
+            {seed: sign * level for seed, level in levels.items()},
+        )
+        return arm.why_missing(self.score) if found is None else found
+
+
+def levels_of(group: Results, score: Quantity) -> list[Level]:
+    """Chance where it is declared, then the levels recorded, in the order declared."""
+    levels = []
+    if score.chance is not None:
+        chance = {arm.name: {run.seed: score.chance for run in arm.runs} for arm in group.arms}
+        levels.append(Level(score, "chance", "", chance))
+    for quantity in group.quantities:
+        if quantity.level_of == score.name:
+            by_seed = {arm.name: _last_values(arm, quantity) for arm in group.arms}
+            by_seed = {name: seeds for name, seeds in by_seed.items() if seeds}
+            if by_seed:
+                levels.append(Level(score, quantity.label, quantity.bounds, by_seed))
+    return levels
+
+
+def _last_values(arm: Arm, quantity: Quantity) -> dict[int, float]:
+    series = {run.seed: run.series[quantity.name] for run in arm.runs if quantity.name in run.series}
+    return {seed: float(recorded.values[-1]) for seed, recorded in series.items() if recorded.values.size}
+
+
+def verdict(arm: Arm, levels: Sequence[Level]) -> str:
+    """Where the final scores of an arm lie beside some levels of one score."""
+    if not levels:
+        return "no level is known"
+    score = mean_final_score(arm, levels[0].score)
+    if isinstance(score, Missing):
+        return str(score)
+    if score.no_conclusion:
+        return score.no_conclusion
+    by_place: dict[str, list[str]] = {"better than": [], "not distinguishable from": [], "worse than": []}
+    bounded = []
+    for level in levels:
+        margin = level.margin(arm)
+        if isinstance(margin, Missing) or margin.no_conclusion:
+            bounded.append(f"{level.name}: {margin if isinstance(margin, Missing) else margin.no_conclusion}")
+        elif level.bounds:
+            bounded.append(_beside_bound(arm, level, margin))
+        else:
+            place = "better than" if margin.mean > 0 else "worse than"
+            by_place[place if margin.excludes(0) else "not distinguishable from"].append(level.name)
+    return "; ".join([*(f"{place} {', '.join(names)}" for place, names in by_place.items() if names), *bounded])
+
+
+def _beside_bound(arm: Arm, level: Level, margin: Interval) -> str:
+    above, below = ("below", "above") if level.score.better == "lower" else ("above", "below")
+    causal = level.bounds == "causal"
+    best = f"the best that {'a causal' if causal else 'any'} model can reach"
+    if not margin.excludes(0):
+        return f"not distinguishable from {best}"
+    if margin.mean < 0:
+        return f"{below} {best}"
+    passed = f"{above} what any {'causal ' if causal else ''}model can reach"
+    if not causal:
+        return f"{passed}: luck of the test items, or an error"
+    return f"{passed}, although it is causal: luck of the test items, or an error" if arm.is_causal else passed
+
+
+def not_beaten(group: Results, level: Level) -> dict[Arm, Interval]:
+    """The arms whose mean final score is not better than a baseline, with that score."""
+    found = {}
+    for arm in group.arms:
+        score, margin = mean_final_score(arm, level.score), level.margin(arm)
+        if isinstance(score, Interval) and isinstance(margin, Interval) and margin.mean <= 0:
+            found[arm] = score
+    return found
