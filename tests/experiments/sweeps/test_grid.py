@@ -35,7 +35,7 @@ def test_cells_are_the_product_of_axes_and_seeds(tmp_path):
         f"{arm}-{rate}-s{seed}" for arm in ("one", "two-50") for rate in (0.1, 0.2) for seed in (5, 6)
     ]
     last = grid.cells[-1]
-    assert last.arm == "two 50%, 0.2"
+    assert last.arm == "two 50%; 0.2"
     assert last.factors == {"arm": "two 50%", "rate": "0.2"}
     assert last.config == {
         "model": {"class_path": "B", "init_args": {"a": 1, "b": 2, "rate": 0.2}},
