@@ -49,6 +49,12 @@ def test_axes_with_one_last_part_keep_their_whole_names(tmp_path):
     assert cell.factors == {"model.size": "1", "data.size": "2", "rate": "3"}
 
 
+@pytest.mark.parametrize("reference", ["one", "one; 0.1", 0.2])
+def test_a_reference_names_an_arm_or_a_level(reference, tmp_path):
+    axes = {"arm": {"one": {}, "two": {}}, "rate": [0.1, 0.2]}
+    assert len(read_grid(write_grid(tmp_path / "g.yaml", axes=axes, reference=reference)).cells) == 4
+
+
 def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
     base = {"a": {"b": {"c": 1, "d": [1, 2]}}}
     result = merged(base, {"a.b.c": 3, "a": {"e": 4}, "a.b": {"d": [5]}})
@@ -71,6 +77,7 @@ def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
         ({"base": None}, "base"),
         ({"axes": []}, "axes"),
         ({"imports": "my_package"}, "imports"),
+        ({"axes": {"arm": {"a": {}, "b": {}}}, "reference": "c"}, "reference c names neither .* give one of a, b"),
         ({"axes": {"arm": {"a b": {"x": 1}, "a-b": {"x": 2}}}}, "a-b-s"),
     ],
 )
