@@ -29,16 +29,15 @@ class ArmStyle:
 
 
 def arm_styles(results: Results) -> dict[str, ArmStyle]:
-    """A fixed style for each arm: the first causal arm blue, the baseline vermilion, others in the order planned.
+    """A style for each arm: the reference blue, the first compared with it vermilion, others in the order planned.
 
-    Where there is no baseline, the first other arm takes its place. Arms of one name in several data groups are drawn
-    alike in all of them.
+    Arms of one name in several data groups are drawn alike in all of them.
     """
     roles: dict[str, set[str]] = {}
     causal: dict[str, bool] = {}
     for group in (results.whole or results).data_groups:
-        first = next((arm for arm in group.arms if arm.is_causal), None)
-        second = group.baseline() or next((arm for arm in group.arms if arm is not first), None)
+        first = group.references.first if group.arms else None
+        second = next((arm for arm in group.arms if group.reference(arm) is first), None)
         for arm in group.arms:
             role = "first" if arm is first else "second" if arm is second else "other"
             roles.setdefault(arm.name, set()).add(role)

@@ -8,13 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
+from analysis.figures.arm_styles import arm_styles, draw_legend
 from analysis.figures.levels import draw_levels
 from analysis.figures.seeds import draw_dots, name_rows, seed_handle
 from analysis.figures.style import Drawing, panels, plain
 from analysis.records.labels import unit_and_direction
 from analysis.records.results import Results
-from analysis.records.run_records import Arm
 from analysis.statistics.intervals import t_interval
 from analysis.statistics.levels import levels_of
 from experiments.records.quantities import Quantity
@@ -53,56 +52,6 @@ def _final_scores_panel(ax: Axes, group: Results, quantity: Quantity) -> list[Li
     ax.set_title(plain(quantity.label))
     ax.set_xlabel(unit_and_direction(quantity))
     return handles
-
-
-def mask_rate_figure(group: Results, arms: Sequence[Arm], quantities: Sequence[Quantity]) -> Drawing | None:
-    """Final score against the mask rate, one panel a quantity; arms without a mask rate are level lines."""
-    shown = [q for q in quantities if any(arm.final_scores(q) for arm in arms)]
-    if not shown:
-        return None
-    styles = arm_styles(group)
-    level = [arm for arm in group.arms if arm.mask_rate is None]
-    figure, axes = panels(len(shown), 3, width=3.8)
-    for ax, quantity in zip(axes, shown, strict=True):
-        drawn: list[float] = []
-        for arm in arms:
-            drawn += _draw_at_mask_rate(ax, arm, quantity, styles[arm.name])
-        for arm in level:
-            drawn += _draw_level(ax, arm, quantity, styles[arm.name])
-        ax.set_ylim(*_with_margin(drawn))
-        ax.set_xlim(0, 100 * max(arm.mask_rate or 0.0 for arm in arms) + 5)
-        ax.set_xlabel("mask rate in training (%)")
-        ax.set_ylabel(unit_and_direction(quantity))
-        ax.set_title(plain(quantity.label))
-    draw_legend(figure, [*level, *arms], group, [seed_handle()])
-    caption = (
-        "Final score against the mask rate in training. Open dots are seeds, markers their mean, bars its 95 % "
-        "t-interval (cut at the frame)."
-    )
-    if level:
-        caption += f" Level lines are the means of arms without a mask rate: {'; '.join(arm.name for arm in level)}."
-    return Drawing("mask-rate", caption, figure)
-
-
-def _draw_at_mask_rate(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle) -> list[float]:
-    """Returns the scores drawn."""
-    scores = list(arm.final_scores(quantity).values())
-    if not scores or arm.mask_rate is None:
-        return []
-    mean, rate = t_interval(scores), 100 * arm.mask_rate
-    ax.plot([rate] * len(scores), scores, ls="", marker="o", ms=4, mfc="none", mec=style.color, alpha=0.7)
-    if mean.low is not None and mean.high is not None:
-        ax.plot([rate, rate], [mean.low, mean.high], color=style.color, lw=1.6)
-    ax.plot([rate], [mean.mean], ls="", marker=style.marker, ms=6.5, color=style.color, mec="white", mew=0.6)
-    return scores
-
-
-def _draw_level(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle) -> list[float]:
-    """Returns the scores drawn."""
-    scores = list(arm.final_scores(quantity).values())
-    if scores:
-        ax.axhline(t_interval(scores).mean, color=style.color, lw=1.4, ls=style.line)
-    return scores
 
 
 def _with_margin(values: Sequence[float]) -> tuple[float, float]:

@@ -49,7 +49,7 @@ def group_by_data(arms: Sequence[Arm]) -> list[DataGroup]:
 
 
 def _data_level(arm: Arm) -> str:
-    return ", ".join(arm.factors[key] for key in DATA_FACTORS if key in arm.factors)
+    return "; ".join(arm.factors[key] for key in DATA_FACTORS if key in arm.factors)
 
 
 def _corpus(arm: Arm) -> str | None:
@@ -59,8 +59,8 @@ def _corpus(arm: Arm) -> str | None:
 def _short_names(arms: Sequence[Arm]) -> dict[str, str]:
     """Names without the levels of the data factors; unchanged where an arm was not named after its factors."""
     full = [arm.name for arm in arms]
-    short = [", ".join(v for k, v in arm.factors.items() if k not in DATA_FACTORS) for arm in arms]
-    after_factors = all(arm.name == ", ".join(arm.factors.values()) for arm in arms)
+    short = ["; ".join(v for k, v in arm.factors.items() if k not in DATA_FACTORS) for arm in arms]
+    after_factors = all(arm.name == "; ".join(arm.factors.values()) for arm in arms)
     usable = after_factors and all(short) and len(set(short)) == len(short)
     return dict(zip(full, short if usable else full, strict=True))
 

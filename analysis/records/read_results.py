@@ -40,9 +40,9 @@ def read_results(directory: Path) -> Results:
     names = dict.fromkeys(run.arm for run in runs)
     arms = tuple(Arm(name, tuple(run for run in runs if run.arm == name)) for name in names)
     grid = _read_grid(directory / run_directory.GRID)
-    baseline = grid.get("baseline")
+    reference = grid.get("reference")
     title = str(grid.get("title") or next((run.title for run in runs if run.title), directory.resolve().name))
-    return Results(directory, title, baseline if isinstance(baseline, str) else None, arms)
+    return Results(directory, title, None if reference is None else str(reference), arms)
 
 
 def _read_run(directory: Path, record: dict[str, Any]) -> RunRecords:

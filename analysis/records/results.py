@@ -1,4 +1,4 @@
-"""What a grid has recorded so far: its runs by arm, its data groups, and what an arm may be compared with."""
+"""What a grid has recorded so far: its runs by arm, its data groups, and what an arm is compared with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from analysis.records.data_groups import group_by_data
+from analysis.records.references import References, find_references
 from analysis.records.run_records import Arm, RunRecords
 from experiments.records.quantities import Quantity
 
@@ -17,7 +18,8 @@ class Results:
 
     directory: Path
     title: str
-    baseline_name: str | None
+    reference_name: str | None
+    """The arm or the level that the grid names as the reference."""
     arms: tuple[Arm, ...]
     group_name: str = ""
     """The data, when these are the results of one data group among several."""
@@ -30,13 +32,9 @@ class Results:
         groups = group_by_data(self.arms)
         if self.whole is not None or len(groups) < 2:
             return [self]
-        named = self.baseline_name
-        return [
-            Results(
-                self.directory, self.title, g.short_names.get(named, named) if named else None, g.arms, g.name, self
-            )
-            for g in groups
-        ]
+        short = {name: shorter for group in groups for name, shorter in group.short_names.items()}
+        named = short.get(self.reference_name or "", self.reference_name)
+        return [Results(self.directory, self.title, named, group.arms, group.name, self) for group in groups]
 
     @property
     def prefix(self) -> str:
@@ -82,21 +80,11 @@ class Results:
         measured = (arm for arm in self.arms if any(map(arm.recorded, self.shared_metrics)))
         return all(arm.recorded(quantity) for arm in measured)
 
-    def baseline(self) -> Arm | None:
-        """The 15 %, 80/10/10 arm; else the arm that the grid names."""
-        named = next((arm for arm in self.arms if arm.name == self.baseline_name), None)
-        return next((arm for arm in self.arms if arm.is_baseline), named)
+    @cached_property
+    def references(self) -> References:
+        """Which arm of a data group is compared with which."""
+        return find_references(self.arms, self.reference_name)
 
     def reference(self, arm: Arm) -> Arm | None:
-        """What an arm is compared with: the causal arm that shares most of its factors, else the baseline.
-
-        Where causal arms have several objectives, those of the first one planned are the references.
-        """
-        first = next((other for other in self.arms if other.is_causal), None)
-        if first is None:
-            baseline = self.baseline()
-            return baseline if baseline is not arm else None
-        if arm.is_causal and arm.objective == first.objective:
-            return None
-        references = [other for other in self.arms if other.is_causal and other.objective == first.objective]
-        return max(references, key=lambda other: len(arm.factors.items() & other.factors.items()))
+        """What an arm is compared with."""
+        return self.references.of(arm)

@@ -14,7 +14,6 @@ from experiments.records import metrics_file, run_directory
 from experiments.records.quantities import Declarations, MetricRecord, Quantity
 
 Array = NDArray[np.float64]
-BASELINE_RATE, BASELINE_MIX = 0.15, (0.8, 0.1, 0.1)
 
 
 @dataclass(frozen=True)
@@ -157,23 +156,8 @@ class Arm:
         return self.runs[0].traits
 
     @property
-    def mask_rate(self) -> float | None:
-        return self.traits.numeric.get("mask rate")
-
-    @property
-    def mix(self) -> tuple[float, ...] | None:
-        mix = self.traits.categorical.get("corruption mix")
-        return None if mix is None else tuple(float(share) / 100 for share in mix.split("/"))
-
-    @property
     def factors(self) -> dict[str, str]:
         return self.runs[0].factors
-
-    @property
-    def is_baseline(self) -> bool:
-        """True for the corruption of BERT: 15 % masked, replaced 80/10/10."""
-        rate, mix = self.mask_rate, self.mix
-        return rate is not None and mix is not None and np.allclose((rate, *mix), (BASELINE_RATE, *BASELINE_MIX))
 
     def run(self, seed: int) -> RunRecords | None:
         return next((run for run in self.runs if run.seed == seed), None)

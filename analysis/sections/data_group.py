@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from analysis.figures.convergence import budget_ratios_figure, budgets_figure
 from analysis.figures.density import density_figure
-from analysis.figures.final_scores import final_scores_figure, mask_rate_figure
+from analysis.figures.final_scores import final_scores_figure
 from analysis.figures.learning_curves import by_figure, learning_curves_figure
 from analysis.figures.own_scores import own_scores_figure
 from analysis.records.labels import AXES
 from analysis.records.results import Results
 from analysis.sections.document import Section
-from analysis.statistics.compare import comparisons_with_baseline
+from analysis.sections.factors import factor_sections
 from analysis.statistics.group_comparisons import GroupComparisons
 from analysis.tables.convergence import (
     budget_ratios_table,
@@ -20,7 +20,7 @@ from analysis.tables.convergence import (
     crossovers_table,
 )
 from analysis.tables.density import density_table
-from analysis.tables.factors import FACTORS, Factor, factor_differences_table, factor_scores_table, published_table
+from analysis.tables.factors import published_table
 from analysis.tables.final_scores import (
     final_differences_table,
     final_scores_by_seed_table,
@@ -31,14 +31,13 @@ from analysis.tables.final_scores import (
 )
 from analysis.tables.levels import levels_table
 from analysis.tables.published import OBJECTIVE
-from experiments.records.quantities import Quantity
 
 
 def data_group_sections(found: GroupComparisons, axis: str, log: bool) -> list[Section]:
     """Everything about one data group that has recorded anything; arms of another never enter."""
     group = found.results
     sections = [_final_scores(found), *_levels(group), _learning_curves(group, log), _convergence(found, axis)]
-    return [*sections, _density(group), _own_scores(found), *_factors(group)]
+    return [*sections, _density(group), _own_scores(found), *factor_sections(group)]
 
 
 def _final_scores(found: GroupComparisons) -> Section:
@@ -116,7 +115,7 @@ def _convergence(found: GroupComparisons, axis: str) -> Section:
         section.tables.append(crossovers_by_seed_table(pairs, group.shared_metrics))
     if len({arm.is_causal for arm in group.arms}) == 2:
         steps = "training steps"
-        section.tables.append(published_table(OBJECTIVE, "published_objective", steps, lambda k: f"{k[0]:g} thousand"))
+        section.tables.append(published_table(OBJECTIVE, "published_objective", steps, lambda k: f"{k:g} thousand"))
     return section
 
 
@@ -143,28 +142,4 @@ def _own_scores(found: GroupComparisons) -> Section:
     if alike:
         section.tables.append(own_differences_table(alike, group.own_scores))
     section.drawings = [own_scores_figure(group, name, some) for name, some in by_figure(group.own_scores).items()]
-    return section
-
-
-def _factors(group: Results) -> list[Section]:
-    return [_factor(group, factor) for factor in FACTORS if factor.arms(group) and _factor_quantities(group)]
-
-
-def _factor_quantities(group: Results) -> list[Quantity]:
-    return [quantity for quantity in group.shared_metrics if quantity.headline or not group.answered_by_all(quantity)]
-
-
-def _factor(group: Results, factor: Factor) -> Section:
-    arms, quantities = factor.arms(group), _factor_quantities(group)
-    section = Section(factor.name.replace("_", "-"), f"By {factor.title}")
-    section.tables.append(factor_scores_table(factor, arms, quantities))
-    if group.baseline() is None:
-        section.alerts.append("No arm has 15 % masked, 80/10/10, and the grid names no baseline: no differences.")
-    else:
-        pairs = comparisons_with_baseline(group)
-        section.alerts += [f"Refused: {pair.refusal}" for pair in pairs if pair.refusal is not None]
-        section.tables.append(factor_differences_table(factor, arms, pairs, quantities))
-    section.tables.append(published_table(factor.published, f"published_{factor.name}", factor.title, factor.text))
-    if factor.name == "mask_rate":
-        section.add_drawing(mask_rate_figure(group, arms, quantities))
     return section

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from analysis.records.labels import AXES, capitalised, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing, finished_of_planned
+from analysis.sections.factors import best_sentences
 from analysis.statistics.compare import UNCLEAR, Comparison, mean_final_score
 from analysis.statistics.convergence import counted_crossings, mean_budget, mean_budget_ratio
 from analysis.statistics.density import density
@@ -57,7 +58,7 @@ def _data_group(found: GroupComparisons, axis: str) -> list[str]:
         lines += _final_sentences(compared, quantity) if compared else []
     for threshold in found.headline if compared else []:
         lines += _budget_sentences(compared, threshold, axis)
-    return lines + _supervision_sentence(group)
+    return [*lines, *best_sentences(group), *_supervision_sentence(group)]
 
 
 def score_sentences(group: Results, quantity: Quantity) -> list[str]:

@@ -115,11 +115,3 @@ def comparisons(results: Results) -> list[Comparison]:
     """Every arm against its reference in its own data group."""
     pairs = ((arm, group.reference(arm)) for group in results.data_groups for arm in group.arms)
     return [compare(arm, reference) for arm, reference in pairs if reference is not None]
-
-
-def comparisons_with_baseline(group: Results) -> list[Comparison]:
-    """Every other arm of a data group that has a mask rate against the baseline."""
-    baseline = group.baseline()
-    if baseline is None:
-        return []
-    return [compare(arm, baseline) for arm in group.arms if arm is not baseline and arm.mask_rate is not None]

@@ -9,9 +9,10 @@
       model.init_args.optimizer.learning_rate: [0.001, 0.003]      # or a key and its values
     seeds: [1, 2, 3]
     imports: [my_package]                              # whose class paths it may name
-    baseline: mlm                                      # the arm that reports compare MLM arms with
+    reference: clm                                     # the arm or level that reports compare the others with
 
-Cells are the product of all axes, each with every seed; keys may be nested or dotted.
+Cells are the product of all axes, each with every seed; keys may be nested or dotted. An arm is named by its levels,
+"mlm; 0.003".
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import yaml
 
 from experiments import grids
 
-KEYS = {"title", "baseline", "base", "axes", "seeds", "imports"}
+KEYS = {"title", "reference", "base", "axes", "seeds", "imports"}
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ def read_grid(path: Path) -> Grid:
     called = [cell.name for cell in cells]
     if twice := sorted({name for name in called if called.count(name) > 1}):
         raise ValueError(f"{path}: more than one cell is called {', '.join(twice)}; name levels and seeds differently")
+    _check_reference(path, content.get("reference"), cells)
     return Grid(path.stem, content.get("title", path.stem), cells, source, content.get("imports", []))
 
 
@@ -101,6 +103,16 @@ def _check_content(path: Path, content: Any) -> None:
         raise ValueError(f"{path}: seeds must be a list of whole numbers, but is {seeds}")
 
 
+def _check_reference(path: Path, reference: Any, cells: list[Cell]) -> None:
+    arms = dict.fromkeys(cell.arm for cell in cells)
+    levels = dict.fromkeys(level for cell in cells for level in cell.factors.values())
+    if reference is not None and str(reference) not in arms | levels:
+        raise ValueError(
+            f"{path}: reference {reference} names neither an arm nor a level of an axis; give one of "
+            f"{', '.join(levels or arms)}"
+        )
+
+
 def _cells(base: dict[str, Any], axes: dict[str, dict[str, dict[str, Any]]], seeds: list[int]) -> list[Cell]:
     """The product of axes and seeds. An axis is called by its last part, unless another has the same."""
     short = [axis.rpartition(".")[2] for axis in axes]
@@ -111,7 +123,7 @@ def _cells(base: dict[str, Any], axes: dict[str, dict[str, dict[str, Any]]], see
         for _, overrides in levels:
             config = merged(config, overrides)
         factors = {name: label for name, (label, _) in zip(names, levels, strict=True)}
-        arm = ", ".join(factors.values()) or "run"
+        arm = "; ".join(factors.values()) or "run"
         for seed in seeds:
             seeded = merged(config, {"seed_everything": seed})
             cells.append(Cell(f"{_slug(arm)}-s{seed}", arm, seed, factors, seeded))

@@ -137,7 +137,7 @@ def on_known_rules(
             "cloze/0.3/excess_loss_standard_error": constant(standard_error),
         }
     factors = {"language": "known rules", "arm": plan.arm}
-    arm = f"known rules, {plan.arm}"
+    arm = f"known rules; {plan.arm}"
     pairing = {"data": "rules"}
     return replace(plan, quantities=quantities, corpus="HiddenMarkov", factors=factors, arm=arm, pairing=pairing)
 
@@ -151,7 +151,7 @@ def minimal(plan: ArmPlan, half: float = 8_000) -> ArmPlan:
 def in_language(plan: ArmPlan, language: str, **changes: Any) -> ArmPlan:
     """The plan as an arm of a grid with an axis `language`, without quantities."""
     factors = {"language": language, "arm": plan.arm}
-    return replace(plan, quantities={}, factors=factors, arm=f"{language}, {plan.arm}", **changes)
+    return replace(plan, quantities={}, factors=factors, arm=f"{language}; {plan.arm}", **changes)
 
 
 def run_record(plan: ArmPlan, seed: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from tests.support.grids import CLM, in_language, masked
 
 def test_each_arm_has_its_own_style_and_causal_arms_alone_are_solid(three_objectives):
     found = arm_styles(three_objectives)
-    assert found["clm"].color == BLUE and found["mlm-0.15"].color == VERMILION
+    assert found["clm"].color == BLUE and found["mlm-0.3"].color == VERMILION
     assert len({(style.color, style.marker) for style in found.values()}) == len(found)
     assert {name for name, style in found.items() if style.line == "-"} == {"clm"}
 

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from analysis.records.data_groups import UNKNOWN
 from analysis.records.read_results import read_results
 from analysis.sections.compose import compose
@@ -53,11 +55,11 @@ def test_an_arm_of_which_nothing_is_known_is_compared_with_none(builder):
     assert comparisons(results) == []
 
 
-def test_the_named_baseline_is_that_of_its_own_data_group(builder):
+@pytest.mark.parametrize("reference", ["English; 0.3", "0.3"])
+def test_a_named_reference_stands_for_its_like_in_every_data_group(reference, builder):
     for language, corpus in (("English", "KingJames"), ("Chinese", "PeoplesDaily")):
         for rate in (0.2, 0.3):
             plan = masked(rate, arm=f"{rate}")
             builder.run(in_language(plan, language, corpus=corpus), 0)
-    results = read_results(builder.finish(baseline="English, 0.3"))
-    assert [c.names for c in comparisons(results)] == ["0.2 − 0.3"]
-    assert [c.names for c in comparisons(read_results(builder.finish(baseline="0.3")))] == ["0.2 − 0.3"] * 2
+    results = read_results(builder.finish(reference=reference))
+    assert [c.names for c in comparisons(results)] == ["0.2 − 0.3"] * 2

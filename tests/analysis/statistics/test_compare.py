@@ -7,32 +7,9 @@ from analysis.statistics.compare import compare, comparisons
 from analysis.statistics.convergence import mean_budget_ratio
 from analysis.statistics.thresholds import Threshold
 from tests.support.declarations import declaration
-from tests.support.grids import CLM, MLM, PREFIX, GridBuilder, masked, on_text, write_pair
+from tests.support.grids import CLM, MLM, PREFIX, GridBuilder, on_text, write_pair
 
 WORD_SWAP = declaration("word_swap/accuracy")
-
-
-def test_each_arm_is_compared_with_the_causal_arm_it_shares_most_with(builder):
-    for width in ("64", "128"):
-        for plan in (CLM, MLM):
-            name = f"{plan.arm}-{width}"
-            builder.run(replace(on_text(plan, 8_000), arm=name, factors={**plan.factors, "width": width}), 0)
-    results = read_results(builder.finish())
-    assert [c.names for c in comparisons(results)] == ["mlm-64 − clm-64", "mlm-128 − clm-128"]
-
-
-def test_without_a_causal_arm_the_baseline_is_the_reference(builder):
-    builder.run(on_text(masked(0.3, arm="30"), 8_000), 0)
-    builder.run(on_text(replace(MLM, arm="15"), 8_000), 0)
-    results = read_results(builder.finish())
-    assert [c.names for c in comparisons(results)] == ["30 − 15"]
-
-
-def test_the_grid_may_name_the_baseline(builder):
-    for rate in (0.2, 0.3):
-        builder.run(on_text(masked(rate, arm=f"{rate}"), 8_000), 0)
-    assert comparisons(read_results(builder.finish())) == []
-    assert [c.names for c in comparisons(read_results(builder.finish(baseline="0.3")))] == ["0.2 − 0.3"]
 
 
 def test_refused_pair_has_no_statistics_and_the_report_says_so(builder):

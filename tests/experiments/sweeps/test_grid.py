@@ -35,7 +35,7 @@ def test_cells_are_the_product_of_axes_and_seeds(tmp_path):
         f"{arm}-{rate}-s{seed}" for arm in ("one", "two-50") for rate in (0.1, 0.2) for seed in (5, 6)
     ]
     last = grid.cells[-1]
-    assert last.arm == "two 50%, 0.2"
+    assert last.arm == "two 50%; 0.2"
     assert last.factors == {"arm": "two 50%", "rate": "0.2"}
     assert last.config == {
         "model": {"class_path": "B", "init_args": {"a": 1, "b": 2, "rate": 0.2}},
@@ -47,6 +47,12 @@ def test_axes_with_one_last_part_keep_their_whole_names(tmp_path):
     axes = {"model.size": [1], "data.size": [2], "rate": [3]}
     (cell,) = read_grid(write_grid(tmp_path / "g.yaml", axes=axes)).cells
     assert cell.factors == {"model.size": "1", "data.size": "2", "rate": "3"}
+
+
+@pytest.mark.parametrize("reference", ["one", "one; 0.1", 0.2])
+def test_a_reference_names_an_arm_or_a_level(reference, tmp_path):
+    axes = {"arm": {"one": {}, "two": {}}, "rate": [0.1, 0.2]}
+    assert len(read_grid(write_grid(tmp_path / "g.yaml", axes=axes, reference=reference)).cells) == 4
 
 
 def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
@@ -71,6 +77,7 @@ def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
         ({"base": None}, "base"),
         ({"axes": []}, "axes"),
         ({"imports": "my_package"}, "imports"),
+        ({"axes": {"arm": {"a": {}, "b": {}}}, "reference": "c"}, "reference c names neither .* give one of a, b"),
         ({"axes": {"arm": {"a b": {"x": 1}, "a-b": {"x": 2}}}}, "a-b-s"),
     ],
 )

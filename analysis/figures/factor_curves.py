@@ -1,0 +1,123 @@
+"""Figures of final scores over a numeric factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmStyle, arm_styles
+from analysis.figures.seeds import seed_handle
+from analysis.figures.style import Drawing, panels, plain
+from analysis.records.factors import Factor
+from analysis.records.labels import unit_and_direction
+from analysis.records.results import Results
+from analysis.records.run_records import Arm
+from analysis.statistics.factor_effects import Line
+from analysis.statistics.intervals import log_interval, t_interval
+from experiments.records.quantities import Quantity
+
+WIDE_SPAN = 10
+"""Settings that span more than this factor are drawn on a log scale."""
+
+
+def factor_curves_figure(
+    group: Results, factor: Factor, lines: Sequence[Line], quantities: Sequence[Quantity]
+) -> Drawing | None:
+    """Final score over the factor, a panel for each quantity and a curve for each line; arms without it are level."""
+    arms = [arm for line in lines for arm in line.arms.values()]
+    shown = [quantity for quantity in quantities if any(arm.final_scores(quantity) for arm in arms)]
+    if not shown:
+        return None
+    styles, level = _line_styles(group, lines), [arm for arm in group.arms if arm not in factor.settings]
+    figure, axes = panels(len(shown), 3, width=3.8)
+    for ax, quantity in zip(axes, shown, strict=True):
+        drawn: list[float] = []
+        log = quantity.scale == "log" and all(
+            score > 0 for arm in (*arms, *level) for score in arm.final_scores(quantity).values()
+        )
+        for line, style in zip(lines, styles, strict=True):
+            drawn += _draw_line(ax, line, quantity, style, log)
+        for arm in level:
+            drawn += _draw_level(ax, arm, quantity, arm_styles(group)[arm.name], log)
+        _scale(ax, factor, [setting for line in lines for setting in line.arms], drawn, log)
+        ax.set_ylabel(unit_and_direction(quantity))
+        ax.set_title(plain(quantity.label))
+    handles = [_handle(style) for style in (*styles, *(arm_styles(group)[arm.name] for arm in level))] + [seed_handle()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=_columns(handles, figure.get_figwidth()))
+    caption = (
+        f"Final score over {factor.name}. Open dots are seeds, markers their mean, bars its 95 % t-interval (cut at "
+        "the frame). Each curve joins arms that differ by nothing else."
+    )
+    if level:
+        caption += f" Level lines are the means of arms without a {factor.name}: {'; '.join(a.name for a in level)}."
+    return Drawing(factor.slug.replace("_", "-"), caption, figure)
+
+
+def _line_styles(group: Results, lines: Sequence[Line]) -> list[ArmStyle]:
+    """That of the reference blue, the next vermilion; those of causal arms solid."""
+    first = group.references.first
+    ahead = sorted(range(len(lines)), key=lambda i: first not in lines[i].arms.values())
+    looks = zip(cycle((BLUE, VERMILION, *OTHERS)), cycle(("o", *MARKERS)), strict=False)
+    styles: dict[int, ArmStyle] = {}
+    for i, (color, marker) in zip(ahead, looks, strict=False):
+        solid = all(arm.is_causal for arm in lines[i].arms.values())
+        styles[i] = ArmStyle(color, "-" if solid else "--", marker, plain(lines[i].name))
+    return [styles[i] for i in range(len(lines))]
+
+
+def _draw_line(ax: Axes, line: Line, quantity: Quantity, style: ArmStyle, log: bool) -> list[float]:
+    """Returns the scores drawn."""
+    drawn: list[float] = []
+    means: list[tuple[float, float]] = []
+    for setting, arm in line.arms.items():
+        scores = list(arm.final_scores(quantity).values())
+        if not scores:
+            continue
+        x, mean = float(setting), (log_interval if log else t_interval)(scores)
+        ax.plot([x] * len(scores), scores, ls="", marker="o", ms=4, mfc="none", mec=style.color, alpha=0.7)
+        if mean.low is not None and mean.high is not None:
+            ax.plot([x, x], [mean.low, mean.high], color=style.color, lw=1.6)
+        means.append((x, mean.mean))
+        drawn += scores
+    x_of, y_of = [x for x, _ in means], [y for _, y in means]
+    ax.plot(x_of, y_of, ls=style.line, lw=1.2, marker=style.marker, ms=6.5, color=style.color, mec="white", mew=0.6)
+    return drawn
+
+
+def _draw_level(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle, log: bool) -> list[float]:
+    """Returns the scores drawn."""
+    scores = list(arm.final_scores(quantity).values())
+    if scores:
+        ax.axhline((log_interval if log else t_interval)(scores).mean, color=style.color, lw=1.4, ls=style.line)
+    return scores
+
+
+def _scale(ax: Axes, factor: Factor, settings: Sequence[float | str], drawn: Sequence[float], log: bool) -> None:
+    """A tick at every setting; a log axis where settings span decades."""
+    low, high = min(drawn), max(drawn)
+    if log:
+        ax.set_yscale("log")
+        margin = (high / low) ** 0.12 if high > low else 1.2
+        ax.set_ylim(low / margin, high * margin)
+    else:
+        margin = 0.12 * (high - low) or 0.05
+        ax.set_ylim(low - margin, high + margin)
+    numbers = sorted({float(setting) for setting in settings})
+    if numbers[0] > 0 and numbers[-1] / numbers[0] > WIDE_SPAN:
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticks(numbers, [factor.text(number) for number in numbers])
+    ax.set_xlabel(factor.name)
+
+
+def _handle(style: ArmStyle) -> Line2D:
+    return Line2D([], [], color=style.color, ls=style.line, marker=style.marker, label=style.name)
+
+
+def _columns(handles: Sequence[Line2D], width: float) -> int:
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    return max(1, min(len(handles), int(width * 13) // (longest + 9)))

@@ -1,0 +1,41 @@
+from analysis.records.read_results import read_results
+from analysis.sections.factors import best_sentences, factor_sections
+from tests.support.effects import crossed_grid
+from tests.support.grids import masked, minimal
+
+
+def test_a_crossed_grid_has_curves_tables_best_settings_and_interactions(builder):
+    group = crossed_grid(builder)
+    sections = factor_sections(group)
+    assert [section.title for section in sections] == ["By learning rate", "By width", "Interactions"]
+    assert [table.name for section in sections for table in section.tables] == [
+        *("learning_rate", "learning_rate_differences", "learning_rate_best"),
+        *("width", "width_differences", "width_best"),
+        "interactions",
+    ]
+    assert [drawing.name for section in sections for drawing in section.drawings] == ["learning-rate", "width"]
+
+
+def test_an_axis_of_whole_objectives_adds_no_second_table(pair_grid):
+    assert [section.title for section in factor_sections(read_results(pair_grid))] == []
+
+
+def test_the_summary_names_the_best_setting_for_each_line(builder):
+    assert best_sentences(crossed_grid(builder, widths=(64,))) == [
+        "Best learning rate by word-swap accuracy: clm 0.001; mlm 0.001."
+    ]
+
+
+def test_the_summary_names_the_objective_of_a_single_line(builder):
+    for rate in (0.15, 0.3):
+        builder.run(minimal(masked(rate, arm=f"{rate}"), half=8_000 / rate), 0)
+    assert best_sentences(read_results(builder.finish())) == [
+        "Best mask rate for MLM by word-swap accuracy: 30 % (one seed, no interval)."
+    ]
+
+
+def test_unpaired_arms_are_refused(builder):
+    (section, *_) = factor_sections(
+        crossed_grid(builder, pairing=lambda rate: {"data": "other"} if rate == 0.003 else {})
+    )
+    assert section.alerts and all(alert.startswith("Refused: ") for alert in section.alerts)
