@@ -13,7 +13,7 @@ from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmSty
 from analysis.figures.seeds import seed_handle
 from analysis.figures.style import Drawing, panels, plain
 from analysis.records.factors import Factor
-from analysis.records.labels import unit_and_direction
+from analysis.records.labels import listed, unit_and_direction
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
 from analysis.statistics.factor_effects import Line
@@ -53,7 +53,7 @@ def factor_curves_figure(
         "the frame). Each curve joins arms that differ by nothing else."
     )
     if level:
-        caption += f" Level lines are the means of arms without a {factor.name}: {'; '.join(a.name for a in level)}."
+        caption += f" Level lines are the means of arms without a {factor.name}: {listed(a.name for a in level)}."
     return Drawing(factor.slug.replace("_", "-"), caption, figure)
 
 

@@ -79,6 +79,34 @@ def _with_group_name(
     return replace(section, title=title, anchor=anchor, tables=tables, drawings=drawings)
 
 
+def keep_names_apart(sections: Sequence[Section]) -> list[Section]:
+    """The sections of one data group, with different names of files and addresses.
+
+    Of several of one name, such as the table of density and that of a factor called density, all but the first are
+    numbered.
+    """
+    tables, drawings, anchors = {"runs"}, {"overview"}, {"overview", "pairing", "runs"}
+    return [
+        replace(
+            section,
+            anchor=_free(section.anchor, anchors),
+            tables=[replace(table, name=_free(table.name, tables)) for table in section.tables],
+            drawings=[replace(drawing, name=_free(drawing.name, drawings)) for drawing in section.drawings],
+        )
+        for section in sections
+    ]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that is not taken, which it then is."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free)
+    return free
+
+
 def slugs(names: Iterable[str]) -> list[str]:
     """A different part of a file name for each name."""
     found: list[str] = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.records.labels import bracketed
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
 from analysis.statistics.curves import curves_by_seed
@@ -60,7 +61,7 @@ def automatic_thresholds(results: Results, quantity: Quantity) -> list[Threshold
         Threshold(
             quantity,
             start + fraction * (means[best] - start),
-            f"{100 * fraction:g} % of the way from {source} ({start:.3f}) to {best} ({means[best]:.3f})",
+            f"{100 * fraction:g} % of the way from {source} ({start:.3f}) to {bracketed(best)} ({means[best]:.3f})",
         )
         for fraction in FRACTIONS
     ]

@@ -1,7 +1,12 @@
+from dataclasses import replace
+
 from analysis.records.read_results import read_results
+from analysis.sections.compose import compose
 from analysis.sections.factors import best_sentences, factor_sections
+from analysis.sections.summary import summarise
+from analysis.statistics.group_comparisons import compare_within
 from tests.support.effects import crossed_grid
-from tests.support.grids import masked, minimal
+from tests.support.grids import CLM, masked, minimal
 
 
 def test_a_crossed_grid_has_curves_tables_best_settings_and_interactions(builder):
@@ -39,3 +44,19 @@ def test_unpaired_arms_are_refused(builder):
         crossed_grid(builder, pairing=lambda rate: {"data": "other"} if rate == 0.003 else {})
     )
     assert section.alerts and all(alert.startswith("Refused: ") for alert in section.alerts)
+
+
+def test_a_factor_never_takes_the_name_of_another_table_or_section(builder):
+    for density in ("1", "2"):
+        builder.run(replace(minimal(CLM), arm=density, factors={"density": density}), 0)
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    tables, anchors = [table.name for table in document.tables], [section.anchor for section in document.sections]
+    assert {"density", "density-2"} <= set(tables) and {"density", "density-2"} <= set(anchors)
+    for names in (tables, anchors, [drawing.name for drawing in document.drawings]):
+        assert len(names) == len(set(names))
+
+
+def test_names_of_several_levels_are_told_apart_in_sentences(builder):
+    group = crossed_grid(builder, rates=(0.001, 0.003))
+    said = " ".join(summarise(group, [compare_within(group, [])], "tokens"))
+    assert "against (0.001; 64; clm); (0.001; 128; clm); " in said and "at the end: (0.001; 64; clm) 0." in said
