@@ -124,7 +124,15 @@ class Evaluation:
             now = replace(record, measured_at=measured_at, not_measured=reason)
             rest = _without_rivals(declared, record)
             declared = Declarations({**rest.quantities, **quantities}, (*rest.metrics, now))
-        return values, declared
+        return values, self._in_order(declared)
+
+    def _in_order(self, declared: Declarations) -> Declarations:
+        """What these metrics declare last, in their order, whenever each was measured."""
+        ours = [one for record in self.records for one in declared.metrics if one.identity == record.identity]
+        names = [name for one in ours for name in one.quantities]
+        rest = {name: quantity for name, quantity in declared.quantities.items() if name not in names}
+        others = [one for one in declared.metrics if one not in ours]
+        return Declarations({**rest, **{name: declared.quantities[name] for name in names}}, (*others, *ours))
 
 
 def metric_record(

@@ -5,7 +5,6 @@ A report shows and compares quantities by what is declared here, and by nothing 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -100,9 +99,7 @@ class Declarations:
 
 def write_declarations(run: Path, declared: Declarations) -> None:
     """Replace a run's quantities.json."""
-    # In an order that does not depend on when each was measured.
-    quantities = sorted(declared.quantities.values(), key=lambda quantity: quantity.name)
-    metrics = sorted(declared.metrics, key=lambda metric: (metric.class_path, json.dumps(metric.init_args)))
+    quantities, metrics = declared.quantities.values(), declared.metrics
     content = {"quantities": [*map(asdict, quantities)], "metrics": [*map(asdict, metrics)]}
     durable.write_json(Path(run) / QUANTITIES, content)
 
