@@ -20,8 +20,8 @@ class Quantity:
     """One recorded quantity, declared by the metric that measures it.
 
     Raises:
-        ValueError: when better, comparable, scale or bounds has another value than those below, or a score does not
-            say which way is better.
+        ValueError: when better, comparable, scale or bounds has another value than those below, a score does not say
+            which way is better, or the name cannot stand in metrics.csv.
     """
 
     name: str
@@ -55,6 +55,8 @@ class Quantity:
     """Whole sentences for the reader of a report: what it measures, and what to keep in mind."""
 
     def __post_init__(self) -> None:
+        if not self.name or not self.name.isprintable() or set(self.name) & {",", '"'}:
+            raise ValueError(f"a quantity's name is one line without commas and quotation marks, but is {self.name!r}")
         choices = {
             "better": ("higher", "lower", ""),
             "comparable": ("all", "question", ""),
