@@ -30,8 +30,9 @@ class PrefixLM(Objective):
 
     @property
     def traits(self) -> Traits:
+        question = f"next token after a prefix of up to {100 * self.longest:g} %"
         factors = {"longest prefix": self.longest}
-        return Traits("PrefixLM", "next token after a prefix", "bidirectional", ("chain_rule",), numeric=factors)
+        return Traits("PrefixLM", question, "bidirectional", ("chain_rule",), numeric=factors)
 
     @property
     def nominal_density(self) -> float:

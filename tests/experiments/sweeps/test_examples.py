@@ -191,4 +191,4 @@ def test_the_records_of_a_run_say_what_its_objective_is(grids):
     _, whole, _ = grids
     record = durable.read_mapping(by_arm(whole)["prefix 25 %", 1] / run_directory.RUN)
     assert record["traits"]["numeric"] == {"longest prefix": 0.25}
-    assert record["traits"]["question"] == "next token after a prefix"
+    assert record["traits"]["question"] == "next token after a prefix of up to 25 %"
