@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmStyle, arm_styles
+from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmStyle, arm_styles, place_legend
 from analysis.figures.seeds import seed_handle
 from analysis.figures.style import Drawing, panels, plain
 from analysis.records.factors import Factor
@@ -47,7 +47,7 @@ def factor_curves_figure(
         ax.set_ylabel(unit_and_direction(quantity))
         ax.set_title(plain(quantity.label))
     handles = [_handle(style) for style in (*styles, *(arm_styles(group)[arm.name] for arm in level))] + [seed_handle()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=_columns(handles, figure.get_figwidth()))
+    place_legend(figure, handles)
     caption = (
         f"Final score over {factor.name}. Open dots are seeds, markers their mean, bars its 95 % t-interval (cut at "
         "the frame). Each curve joins arms that differ by nothing else."
@@ -116,8 +116,3 @@ def _scale(ax: Axes, factor: Factor, settings: Sequence[float | str], drawn: Seq
 
 def _handle(style: ArmStyle) -> Line2D:
     return Line2D([], [], color=style.color, ls=style.line, marker=style.marker, label=style.name)
-
-
-def _columns(handles: Sequence[Line2D], width: float) -> int:
-    longest = max(len(str(handle.get_label())) for handle in handles)
-    return max(1, min(len(handles), int(width * 13) // (longest + 9)))
