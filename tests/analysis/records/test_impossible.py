@@ -15,7 +15,7 @@ def test_a_loss_below_the_bayes_loss_is_refused(builder, capsys, quantity):
     builder.run(replace(plan, quantities={**plan.quantities, **impossible}), 1)
     assert main([str(builder.finish())]) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and f"{quantity} of known rules, mlm-s1 at step 50 is -0.061 nats" in said
+    assert said.count("\n") == 1 and f"{quantity} of known rules; mlm-s1 at step 50 is -0.061 nats" in said
     assert "score or the limit was computed wrongly" in said and not (builder.directory / "report").exists()
 
 
