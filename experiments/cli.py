@@ -11,7 +11,7 @@ from typing import Any
 
 COMMANDS = {
     "fit": "train one run; a LightningCLI: --config FILE, every field overridable",
-    "evaluate": "measure a snapshot of a run, as its training did",
+    "evaluate": "measure what is missing at the snapshots of a run or of a grid's runs",
     "sweep": "train every missing run of a grid, then write its report",
     "runs": "show the state of each run of a grid",
     "report": "write report.md, report.html, figures and tables of a grid, finished or not",
@@ -62,8 +62,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         return report(arguments[1:])
     from experiments.inference.commands import COMMANDS as inference
-    from experiments.sweeps import status, sweep
-    from experiments.training import evaluate
+    from experiments.sweeps import evaluate, status, sweep
 
     commands: dict[str, Any] = {
         "evaluate": evaluate,

@@ -23,7 +23,7 @@ def load_objective(path: str | Path) -> Objective:
 
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-        objective = _build(checkpoint["objective"])
+        objective = build_objective(checkpoint["objective"])
         objective.load_state_dict(checkpoint["state_dict"])
     except FileNotFoundError:
         raise ValueError(f"no checkpoint at {path}") from None
@@ -37,7 +37,7 @@ def load_objective(path: str | Path) -> Objective:
     return objective.eval()
 
 
-def _build(described: dict[str, Any]) -> Objective:
+def build_objective(described: dict[str, Any]) -> Objective:
     """The objective of a description, as `describe_objective` gives it."""
     cls = import_object(described["class_path"])
     if not (isinstance(cls, type) and issubclass(cls, Objective)):  # a file must not choose what is called

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, get_args, get_type_hints
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import torch
 from torch import nn
@@ -16,6 +16,8 @@ from objectives.settings import SharedSettings
 
 PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
 CLASS_PATH, SETTINGS = "class_path", "init_args"
+REQUIRED = inspect.Parameter.empty
+"""Stands for the default of a parameter that has none."""
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:
@@ -70,8 +72,20 @@ def import_object(path: str) -> Any:
     return getattr(found, name)
 
 
+class Parameter(NamedTuple):
+    """A parameter of a constructor: its annotation, and its default or REQUIRED."""
+
+    annotation: Any
+    default: Any = REQUIRED
+
+
 def constructor_types(cls: type) -> dict[str, Any]:
-    """Name and annotation of each argument of a constructor, those that `**kwargs` hands on to its bases included.
+    """Name and annotation of each parameter of a constructor; raises as `constructor_parameters` does."""
+    return {name: parameter.annotation for name, parameter in constructor_parameters(cls).items()}
+
+
+def constructor_parameters(cls: type) -> dict[str, Parameter]:
+    """The parameters of a constructor by name, those that `**kwargs` hands on to its bases included.
 
     What no base of an objective names are the fields of SharedSettings.
 
@@ -79,8 +93,9 @@ def constructor_types(cls: type) -> dict[str, Any]:
         ValueError: when a parameter has no annotation.
     """
     if is_dataclass(cls):
-        return {field.name: get_type_hints(cls)[field.name] for field in fields(cls) if field.init}
-    found: dict[str, Any] = {}
+        hints = get_type_hints(cls)
+        return {field.name: Parameter(hints[field.name], _default(field)) for field in fields(cls) if field.init}
+    found: dict[str, Parameter] = {}
     for base in cls.__mro__:
         if "__init__" not in vars(base):
             continue
@@ -93,12 +108,66 @@ def constructor_types(cls: type) -> dict[str, Any]:
                     f"{base.__name__}.__init__ has no annotation for its parameter {parameter.name}; give it one, such "
                     f"as {parameter.name}: float, so that settings can be read for it"
                 )
-            found.setdefault(parameter.name, hints[parameter.name])
+            found.setdefault(parameter.name, Parameter(hints[parameter.name], parameter.default))
         if not any(one.kind is one.VAR_KEYWORD for one in parameters):
             return found
         if "shared" in inspect.get_annotations(base):
-            return found | get_type_hints(SharedSettings)
+            return found | constructor_parameters(SharedSettings)
     return found
+
+
+def _default(field: Field) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is MISSING else field.default
+
+
+def without_defaults(
+    cls: type, settings: Mapping[str, Any], left_out: Callable[[type], Collection[str]] = lambda cls: ()
+) -> dict[str, Any]:
+    """The settings of a class, as plain values, that differ from its defaults, at any depth.
+
+    Args:
+        left_out: of a class, the names of settings that are left out whatever their value.
+    """
+    kept = {}
+    try:
+        parameters = constructor_parameters(cls)
+    except (ValueError, NameError):  # no class of ours: its annotations are missing, or cannot be read
+        parameters = {}
+    ignored = left_out(cls)
+    for name, value in settings.items():
+        parameter = parameters.get(name, Parameter(Any))
+        short = shortened(value, parameter.annotation, left_out)
+        if name not in ignored and not _is_default(short, parameter, left_out):
+            kept[name] = short
+    return kept
+
+
+def _is_default(short: Any, parameter: Parameter, left_out: Callable[[type], Collection[str]]) -> bool:
+    if parameter.default is REQUIRED:
+        return False
+    try:
+        default = _to_plain(parameter.default, parameter.annotation, "a default")
+    except ValueError:  # such as a time or a device, which is written in another way than it is
+        return False
+    return bool(short == shortened(default, parameter.annotation, left_out))
+
+
+def shortened(value: Any, declared: Any = Any, left_out: Callable[[type], Collection[str]] = lambda cls: ()) -> Any:
+    """A plain value, every class path in it spelled out and every setting left out that equals its default."""
+    if isinstance(value, list | tuple):
+        return [shortened(one, Any, left_out) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    if CLASS_PATH in value:
+        cls = import_object(value[CLASS_PATH])
+        settings = without_defaults(cls, value.get(SETTINGS) or {}, left_out)
+        return {CLASS_PATH: class_path(cls), SETTINGS: settings}
+    options = [one for one in get_args(declared) or (declared,) if is_dataclass(one)]
+    if not options:
+        return {name: shortened(one, Any, left_out) for name, one in value.items()}
+    return without_defaults(options[0], value, left_out)  # type: ignore[arg-type]
 
 
 def build_arguments(cls: type, plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Seen:
 @pytest.mark.parametrize("command", named("report", "runs", "evaluate"), ids=" ".join)
 def test_arguments(command, monkeypatch):
     monkeypatch.setattr("experiments.sweeps.status.main", seen := Seen())
-    monkeypatch.setattr("experiments.training.evaluate.main", seen)
+    monkeypatch.setattr("experiments.sweeps.evaluate.main", seen)
     monkeypatch.setattr("analysis.report.write_report", seen)
     assert main(list(command)) == 0
     assert seen.calls == 1
@@ -69,7 +69,7 @@ def test_arguments(command, monkeypatch):
 
 def test_the_runs_it_names_are_those_of_its_grids(tmp_path):
     planned = {run["name"] for run, _ in plan(read_grid(find_grid("quickstart")), tmp_path)}
-    used = {Path(command[1]).name for command in named("evaluate", "fill")}
+    used = {Path(command[1]).name for command in named("fill")}
     assert used and used <= planned
 
 

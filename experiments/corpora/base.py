@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 SPLITS = ("train", "validation", "probe")
 """Documents to train on, to validate on, and to draw labelled tasks from."""
@@ -42,6 +43,8 @@ class LabelledTask:
 class Corpus(ABC):
     """Documents by split. The same corpus yields the same documents in the same order, everywhere."""
 
+    measured_on: ClassVar[tuple[str, ...]] = ()
+    """Settings that decide what models are measured on, and nothing of what `documents` yields."""
     language: str | None = None
     """"zh": a word is a character; anything else: what stands between white space."""
     default_tokenizer: str = "bpe"

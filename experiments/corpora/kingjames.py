@@ -53,6 +53,7 @@ class KingJames(SplitByHash):
     """
 
     language = "en"
+    measured_on = ("probe_train", "probe_test")
 
     def __init__(
         self, validation: float = 0.05, probe: float = 0.10, probe_train: int = 2000, probe_test: int = 1000

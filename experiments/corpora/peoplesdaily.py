@@ -48,6 +48,7 @@ class PeoplesDaily(SplitByHash):
     """
 
     language = "zh"
+    measured_on = ("probe_train", "probe_test", "entities_train", "entities_test")
     default_tokenizer = "character"
 
     def __init__(

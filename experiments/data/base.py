@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from pytorch_lightning import LightningDataModule
@@ -37,6 +37,10 @@ class BlockData(LightningDataModule, ABC):
         seed: of the order of the training blocks.
     """
 
+    measured_on: ClassVar[tuple[str, ...]] = ("validation_blocks",)
+    """Settings that decide what models are measured on, and nothing of what they are trained on."""
+    placement: ClassVar[tuple[str, ...]] = ("num_workers", "root")
+    """Settings that say where and how fast the data is made, not what it is."""
     language: str | None = None
     """That of the text, such as "zh"; None where it is not known, or no natural language."""
 
@@ -86,6 +90,7 @@ class BlockData(LightningDataModule, ABC):
     def batch_of(self, split: str, items: Items) -> Batch:
         """The blocks of some items of "train" or "validation"; called in the process that loads."""
 
+    @property
     @abstractmethod
     def labelled_tasks(self) -> list[EncodedTask]:
         """Labelled tasks in token ids."""
@@ -99,6 +104,7 @@ class BlockData(LightningDataModule, ABC):
         """Write the tokenizer into a run's directory, where the tokens stand for text."""
         return None
 
+    @property
     def bayes_accuracies(self) -> dict[str, dict[str, float]]:
         """By labelled task, the accuracy of the best guess from what a view of the text gives away; none where the
         rules of the text are not known."""

@@ -5,6 +5,7 @@ B blocks, L symbols of a block, T tokens of a block.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import get_args
 
 import torch
@@ -37,6 +38,8 @@ class GeneratedData(BlockData):
         num_workers: processes that read ahead; the batches do not depend on it.
         seed: which of the endless training blocks are read.
     """
+
+    measured_on = (*BlockData.measured_on, "probe_train", "probe_test")
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class GeneratedData(BlockData):
         _, symbols_BL = self.rules.sample(split, index_B)
         return Batch(self.rules.tokens_BT(symbols_BL), epoch_B, index_B)
 
+    @cached_property
     def labelled_tasks(self) -> list[EncodedTask]:
         """One task: the hidden state at each token."""
         states_BL, symbols_BL = self._probe_blocks()
@@ -86,6 +90,7 @@ class GeneratedData(BlockData):
         ]
         return [EncodedTask("states", "token", texts[: self.probe_train], texts[self.probe_train :])]
 
+    @cached_property
     def bayes_accuracies(self) -> dict[str, dict[str, float]]:
         """Of the states in the probe's test blocks: from the "token" alone, from the "past" too, from "both" sides."""
         _, symbols_BL = self._probe_blocks()

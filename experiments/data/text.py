@@ -100,6 +100,7 @@ class TextData(BlockData):
         tokens_BT = torch.from_numpy(self.packed.blocks(split)[items_B2[:, 1].numpy()].astype(np.int64))
         return Batch(tokens_BT, epoch_B=items_B2[:, 0].clone(), index_B=items_B2[:, 1].clone())
 
+    @cached_property
     def labelled_tasks(self) -> list[EncodedTask]:
         """The corpus's labelled tasks; texts are cut where a block would end."""
         return [encode_task(task, self.tokenizer, self.block_length - 2) for task in self.corpus.labelled_tasks()]

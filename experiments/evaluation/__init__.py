@@ -1,0 +1,21 @@
+"""What a model is measured by: shared metrics, one class each."""
+
+from experiments.evaluation.baselines import BagOfTokens, BayesAccuracy, MajorityClass, UntrainedEncoder
+from experiments.evaluation.cloze import Cloze
+from experiments.evaluation.linear_probe import LinearProbe
+from experiments.evaluation.metric import NotMeasured, SharedMetric
+from experiments.evaluation.validation_loss import ValidationLoss
+from experiments.evaluation.word_swap import WordSwap
+
+__all__ = [
+    "BagOfTokens",
+    "BayesAccuracy",
+    "Cloze",
+    "LinearProbe",
+    "MajorityClass",
+    "NotMeasured",
+    "SharedMetric",
+    "UntrainedEncoder",
+    "ValidationLoss",
+    "WordSwap",
+]

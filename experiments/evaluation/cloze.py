@@ -4,26 +4,62 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from experiments.data import BlockData
+from experiments.evaluation.excess_loss import NATS, excess_quantities
+from experiments.evaluation.metric import NotMeasured, SharedMetric
 from experiments.evaluation.validation_loss import validation_loss
+from experiments.records.quantities import Quantity
 from objectives import Corruption, Key, Objective, View
 from objectives.mlm import cloze
 
 RECORDED = ("loss", "excess_loss", "excess_loss_standard_error")
 
 
-def fills_masks(objective: Objective) -> bool:
-    """Whether an objective predicts the token under a [MASK]: whether it offers the pseudo-log-likelihood."""
-    return "pll" in objective.traits.scores
+class Cloze(SharedMetric):
+    """The loss at some mask rates and with BERT's mix, whatever the objective's own corruption; and the excess loss,
+    where it is known.
 
+    Args:
+        rates: the mask rates.
+    """
 
-def cloze_loss(objective: Objective, data: BlockData, rate: float) -> dict[str, float]:
-    """The loss at a mask rate and with BERT's mix, whatever the objective's own corruption; and the excess loss, where
-    it is known."""
-    corruption = Corruption(rate=rate)
+    def __init__(self, rates: tuple[float, ...] = (0.15, 0.3, 0.5)) -> None:
+        self.corruptions = [Corruption(rate=rate) for rate in rates]  # refuses what is no rate
+        self.rates = rates
+        if not rates or len(set(rates)) < len(rates):
+            raise ValueError(f"rates must be different mask rates, at least one, but are {rates}")
 
-    def views(tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
-        return (cloze(tokens_BT, key, corruption, objective.vocabulary),)
+    def quantities(self) -> list[Quantity]:
+        description = (
+            "The same gaps for every arm that can predict what [MASK] hides, with 80/10/10, whatever it was trained "
+            "with; the loss can be compared among these arms."
+        )
+        found = []
+        for rate in self.rates:
+            where, words = f"cloze/{rate:g}", f"at {100 * rate:g} % masked"
+            found.append(
+                Quantity(
+                    f"{where}/loss",
+                    f"validation loss {words}",
+                    NATS,
+                    better="lower",
+                    comparable="all",
+                    headline=False,
+                    figure="common mask rates",
+                    description=description,
+                )
+            )
+            found += excess_quantities(where, f"excess loss {words}", "excess loss at common mask rates")
+        return found
 
-    measured = validation_loss(objective, data, views)
-    return {name: measured[name] for name in RECORDED if name in measured}
+    def measure(self, objective: Objective) -> dict[str, float]:
+        if "pll" not in objective.traits.scores:
+            raise NotMeasured(f"{objective.traits.name} does not predict what [MASK] hides")
+        measured: dict[str, float] = {}
+        for rate, corruption in zip(self.rates, self.corruptions, strict=True):
+
+            def views(tokens_BT: Tensor, key: Key, corruption: Corruption = corruption) -> tuple[View, ...]:
+                return (cloze(tokens_BT, key, corruption, objective.vocabulary),)
+
+            found = validation_loss(objective, self.data, views)
+            measured |= {f"cloze/{rate:g}/{name}": found[name] for name in RECORDED if name in found}
+        return measured

@@ -1,62 +1,151 @@
-"""What is measured at a snapshot: the objective's own loss, and the metrics that objectives share."""
+"""Metrics by class path, and the one way in which they are measured, in training and afterwards."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from experiments.data import BlockData
-from experiments.evaluation.cloze import cloze_loss, fills_masks
-from experiments.evaluation.linear_probe import linear_probe
-from experiments.evaluation.validation_loss import validation_loss
-from experiments.evaluation.word_swap import prefer_original, word_swap_pairs
-from objectives import Corruption, Objective
+from experiments.evaluation.metric import NotMeasured, SharedMetric
+from experiments.records.quantities import Declarations, MetricRecord
+from objectives import Objective
+from objectives.identity import import_object
+
+DEFAULT_METRICS = [
+    {"class_path": f"experiments.evaluation.{name}"}
+    for name in (
+        "ValidationLoss",
+        "Cloze",
+        "LinearProbe",
+        "MajorityClass",
+        "BagOfTokens",
+        "UntrainedEncoder",
+        "BayesAccuracy",
+        "WordSwap",
+    )
+]
 
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """When and on what a run is evaluated."""
+    """When and by what a run is measured."""
 
     snapshots: int = 8
     """Number of evaluations, at log-spaced token counts up to the budget; the weights are kept at each."""
     first_tokens: int | None = None
     """Tokens at the first of them; a 64th of the budget when not given."""
-    mask_rates: tuple[float, ...] = (0.15, 0.3, 0.5)
-    """Mask rates at which all masked models fill the same gaps, with BERT's mix, whatever their own corruption."""
-    probes: bool = True
-    """Whether linear probes are fitted for the labelled tasks of the data."""
-    word_swap_pairs: int = 200
-    """Number of pairs for word swap; 0 leaves it out."""
-    longest_sentence: int = 40
-    """Longest sentence of those pairs, in tokens: PLL costs a forward pass for each."""
+    metrics: list[SharedMetric] = field(default_factory=list)
+    """Class paths of shared metrics, with their settings; all those of experiments.evaluation when not given."""
 
     def __post_init__(self) -> None:
-        for rate in self.mask_rates:
-            Corruption(rate=rate)
-        if self.snapshots < 1 or self.word_swap_pairs < 0:
-            raise ValueError(f"snapshots must be at least 1 and word_swap_pairs at least 0, but got {self}")
+        if self.snapshots < 1:
+            raise ValueError(f"snapshots must be at least 1, but is {self.snapshots}")
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> EvaluationConfig:
+        """Of plain values, as a configuration has them.
+
+        Raises:
+            ValueError: when a metric is not one, or refuses its settings.
+        """
+        return cls(**{**plain, "metrics": [build_metric(one) for one in plain["metrics"]]})
+
+
+def build_metric(plain: Mapping[str, Any]) -> SharedMetric:
+    """A metric of its class path and settings."""
+    cls = import_object(plain["class_path"])
+    if not (isinstance(cls, type) and issubclass(cls, SharedMetric)):
+        raise ValueError(f"{plain['class_path']} is not a SharedMetric, so it cannot be one of evaluation.metrics")
+    return cls(**(plain.get("init_args") or {}))
 
 
 class Evaluation:
-    """All metrics on one data set; texts are encoded once, here.
+    """Some metrics on one data set; what they read of it is read once, here.
 
-    Calling it with an objective gives quantity -> value, with the names of metrics.csv. It draws no random numbers.
+    Args:
+        metrics: class path and settings of each, as plain values.
+        measured_on: the settings of the data that decide what is measured on (`experiments.data.settings`).
+
+    Raises:
+        ValueError: when a metric refuses its settings or the data, or two declare the same quantity.
     """
 
-    def __init__(self, data: BlockData, config: EvaluationConfig) -> None:
-        self.data, self.mask_rates = data, config.mask_rates
-        self.tasks = data.labelled_tasks() if config.probes else []
-        self.bayes_accuracies = data.bayes_accuracies() if config.probes else {}
-        count = config.word_swap_pairs
-        self.pairs = word_swap_pairs(data, count, config.longest_sentence) if count else []
+    def __init__(
+        self, data: BlockData, metrics: Sequence[Mapping[str, Any]], measured_on: Mapping[str, Any] | None = None
+    ) -> None:
+        self.metrics = [build_metric(plain) for plain in metrics]
+        self.quantities, self.records = [], []
+        owners: dict[str, str] = {}
+        for metric, plain in zip(self.metrics, metrics, strict=True):
+            metric.prepare(data)
+            declared = {quantity.name: quantity for quantity in metric.quantities()}
+            for name in declared:
+                if name in owners:
+                    raise ValueError(
+                        f"{owners[name]} and {plain['class_path']} both declare the quantity {name}; leave one of them "
+                        f"out of evaluation.metrics"
+                    )
+                owners[name] = plain["class_path"]
+            self.quantities.append(declared)
+            self.records.append(metric_record(plain, measured_on or {}, tuple(declared)))
 
-    def __call__(self, objective: Objective) -> dict[str, float]:
-        measured = {"validation": validation_loss(objective, self.data)}
-        for rate in self.mask_rates if fills_masks(objective) else ():
-            measured[f"cloze/{rate:g}"] = cloze_loss(objective, self.data, rate)
-        for task in self.tasks:
-            bayes = self.bayes_accuracies.get(task.name, {})
-            known = {f"bayes_accuracy_{view}": value for view, value in bayes.items()}
-            measured[f"probe/{task.name}"] = linear_probe(objective, task) | known
-        if self.pairs and objective.traits.scores:
-            measured["word_swap"] = prefer_original(objective, self.pairs)
-        return {f"{metric}/{name}": value for metric, values in measured.items() for name, value in values.items()}
+    def without_superseded(self, declared: Declarations) -> Declarations:
+        """The declarations without what these metrics record under the same names, but measure in another way."""
+        for record in self.records:
+            if all(one.identity != record.identity for one in declared.metrics):
+                declared = _without_rivals(declared, record)
+        return declared
+
+    def measure(
+        self, objective: Objective, declared: Declarations, tokens: int
+    ) -> tuple[dict[str, float], Declarations]:
+        """Measure what `declared` does not have at a snapshot: quantity -> value, and the declarations with it.
+
+        What was measured in another way under the same names leaves the declarations.
+
+        Args:
+            tokens: read by the objective so far; the snapshot is known by it.
+        """
+        values: dict[str, float] = {}
+        for metric, quantities, record in zip(self.metrics, self.quantities, self.records, strict=True):
+            known = next((one for one in declared.metrics if one.identity == record.identity), record)
+            if is_measured(known, metric.constant, tokens):
+                continue
+            reason = ""
+            try:
+                found = metric.measure(objective)
+            except NotMeasured as why:
+                found, reason = {}, str(why)
+            if undeclared := sorted(found.keys() - quantities.keys()):
+                raise ValueError(f"{record.class_path} measures {', '.join(undeclared)} without declaring it")
+            values |= {name: float(value) for name, value in found.items()}
+            measured_at = tuple(sorted({*known.measured_at, tokens}))
+            now = replace(record, measured_at=measured_at, not_measured=reason)
+            rest = _without_rivals(declared, record)
+            declared = Declarations({**rest.quantities, **quantities}, (*rest.metrics, now))
+        return values, declared
+
+
+def metric_record(
+    plain: Mapping[str, Any], measured_on: Mapping[str, Any], quantities: tuple[str, ...] = ()
+) -> MetricRecord:
+    """What a metric of a configuration is called in the records, before it has been measured."""
+    return MetricRecord(plain["class_path"], dict(plain.get("init_args") or {}), dict(measured_on), quantities)
+
+
+def is_measured(record: MetricRecord, constant: bool, tokens: int) -> bool:
+    """Whether a metric has been measured at a snapshot; a constant one is measured once."""
+    return tokens in record.measured_at or (constant and bool(record.measured_at))
+
+
+def _without_rivals(declared: Declarations, record: MetricRecord) -> Declarations:
+    """The declarations without a metric, and without those that record the same quantities."""
+    kept = [
+        one
+        for one in declared.metrics
+        if one.identity != record.identity and not set(one.quantities) & set(record.quantities)
+    ]
+    gone = {name for one in declared.metrics if one not in kept for name in one.quantities}
+    quantities = {name: quantity for name, quantity in declared.quantities.items() if name not in gone}
+    return Declarations(quantities, tuple(kept))

@@ -10,12 +10,38 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
+from experiments.records.quantities import Quantity
 from objectives import Predictions
+
+NATS = "nats per target"
 
 IMPOSSIBLE = 3
 """A loss so many standard errors below the Bayes loss shows that one of the two is wrong."""
 ROUNDING = 1e-9
 """Nats below it that rounding explains."""
+
+
+def excess_quantities(where: str, label: str, figure: str = "") -> tuple[Quantity, Quantity]:
+    """Declarations of `<where>/excess_loss` and of its standard error; that of the own question is a headline."""
+    description = (
+        "The rules of the language are known, and so is the Bayes loss, the lowest loss that any model can reach on a "
+        "question. Losses of different objectives cannot be compared; their excess over it, in nats per target, can."
+    )
+    error = f"{where}/excess_loss_standard_error"
+    excess = Quantity(
+        f"{where}/excess_loss",
+        label,
+        NATS,
+        better="lower",
+        comparable="all",
+        headline=not figure,
+        scale="log",
+        best=0.0,
+        standard_error=error,
+        figure=figure,
+        description=description,
+    )
+    return excess, Quantity(error, f"standard error of the {label}", NATS)
 
 
 class ExcessLoss(Metric):

@@ -8,6 +8,7 @@ B texts, T positions, D width.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,36 +17,95 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
+from experiments.evaluation.metric import SharedMetric
+from experiments.records.quantities import Quantity
 from objectives import Objective
 from objectives.inference.language_model import inference_mode
 
+SCORES = {"accuracy": "accuracy", "macro_f1": "macro F1"}
+"""What is recorded of a probe, and its unit."""
+IMBALANCED = 0.8
+"""From this share of the majority class on, accuracy says little, and macro F1 is the headline."""
 TOKENS_PER_BATCH = 8192
 """Rows times length of one forward pass."""
 
 
+class LinearProbe(SharedMetric):
+    """Linear probes of the frozen encoder, on every labelled task of the data."""
+
+    def quantities(self) -> list[Quantity]:
+        found = []
+        for task in self.data.labelled_tasks:
+            imbalanced = majority_share(task) >= IMBALANCED
+            features = "hidden state of each token" if task.level == "token" else "mean hidden state of each text"
+            description = (
+                f"A logistic regression on the frozen {features}, for the labels of the task {task.name}: "
+                f"{len(label_set(task))} classes, {len(labels_of(task.test)):,} test items."
+            )
+            for kind, unit in SCORES.items():
+                found.append(
+                    Quantity(
+                        probe_quantity(task, kind),
+                        f"{task.name} probe, {unit}",
+                        unit,
+                        better="higher",
+                        comparable="all",
+                        headline=(kind == "macro_f1") == imbalanced,
+                        best=1.0,
+                        description=description,
+                    )
+                )
+        return found
+
+    def measure(self, objective: Objective) -> dict[str, float]:
+        return {
+            probe_quantity(task, kind): value
+            for task in self.data.labelled_tasks
+            for kind, value in linear_probe(objective, task).items()
+        }
+
+
+def probe_quantity(task: EncodedTask, kind: str) -> str:
+    """Name of a score, or of a level of it, of the probe for a task."""
+    return f"probe/{task.name}/{kind}"
+
+
 def linear_probe(objective: Objective, task: EncodedTask) -> dict[str, float]:
-    """accuracy, macro_f1 and majority_accuracy (of the most frequent class), on the test part."""
+    """accuracy and macro_f1 on the test part."""
     # Imported here, because it takes 0.4 s that the start of a command can do without.
-    from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import accuracy_score, f1_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    train_ND, train_labels = _features(objective, task.train, task.level), _labels(task.train)
-    test_ND, test_labels = _features(objective, task.test, task.level), _labels(task.test)
+    train_ND, test_ND = (_features(objective, part, task.level) for part in (task.train, task.test))
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
-    predictions = model.fit(train_ND, train_labels).predict(test_ND)
-    majority = DummyClassifier(strategy="most_frequent").fit(train_ND, train_labels)
+    return scores(model.fit(train_ND, labels_of(task.train)).predict(test_ND), labels_of(task.test))
+
+
+def scores(predicted: Sequence[str], labels: Sequence[str]) -> dict[str, float]:
+    """accuracy and macro_f1 of some predictions."""
+    from sklearn.metrics import accuracy_score, f1_score
+
     return {
-        "accuracy": float(accuracy_score(test_labels, predictions)),
-        "macro_f1": float(f1_score(test_labels, predictions, average="macro", zero_division=0.0)),
-        "majority_accuracy": float(majority.score(test_ND, test_labels)),
+        "accuracy": float(accuracy_score(labels, predicted)),
+        "macro_f1": float(f1_score(labels, predicted, average="macro", zero_division=0.0)),
     }
 
 
-def _labels(texts: Sequence[EncodedText]) -> list[str]:
+def labels_of(texts: Sequence[EncodedText]) -> list[str]:
+    """One label a text, or one a token."""
     return [one for text in texts for one in ([text.label] if isinstance(text.label, str) else text.label)]
+
+
+def label_set(task: EncodedTask) -> set[str]:
+    return set(labels_of(task.train))
+
+
+def majority_share(task: EncodedTask) -> float:
+    """Share of the test labels that are the most frequent class of the training part."""
+    majority = Counter(labels_of(task.train)).most_common(1)[0][0]
+    tested = labels_of(task.test)
+    return tested.count(majority) / len(tested)
 
 
 def _features(objective: Objective, texts: Sequence[EncodedText], level: str) -> NDArray[np.float32]:

@@ -13,11 +13,50 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from experiments.data import BlockData
-from experiments.evaluation.excess_loss import ExcessLoss
+from experiments.evaluation.excess_loss import NATS, ExcessLoss, excess_quantities
+from experiments.evaluation.metric import SharedMetric
+from experiments.records.quantities import Quantity
 from objectives import Batch, Key, Objective, Predictions, View, evaluation_key
 from objectives.inference.language_model import inference_mode
 
 Views = Callable[[Tensor, Key], tuple[View, ...]]
+
+
+class ValidationLoss(SharedMetric):
+    """Loss on the validation blocks, at the targets of the objective itself; and how far it is above the Bayes loss,
+    where that is known for every view."""
+
+    def quantities(self) -> list[Quantity]:
+        own = "On the question of the arm's own objective, which only arms of the same question share."
+        characters = "Nats of the predicted tokens over the characters they stand for, in bits."
+        excess, error = excess_quantities("validation", "excess loss")
+        return [
+            Quantity("validation/loss", "validation loss", NATS, "lower", "question", description=own),
+            Quantity("validation/accuracy", "validation accuracy", "accuracy", "higher", "question", description=own),
+            Quantity(
+                "validation/bits_per_character",
+                "validation bits per character",
+                "bits",
+                "lower",
+                "question",
+                description=characters,
+            ),
+            Quantity("validation/density", "targets per validation token", "share"),
+            Quantity(
+                "validation/bayes_loss",
+                "Bayes loss",
+                NATS,
+                level_of="validation/loss",
+                bounds="all",
+                description="The lowest loss that any model can reach on the question.",
+            ),
+            excess,
+            error,
+        ]
+
+    def measure(self, objective: Objective) -> dict[str, float]:
+        measured = validation_loss(objective, self.data)
+        return {f"validation/{name}": value for name, value in measured.items()}
 
 
 def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:

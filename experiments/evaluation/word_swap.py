@@ -12,13 +12,62 @@ from hashlib import blake2b
 
 from experiments.data import BlockData
 from experiments.data.evaluation_inputs import TextSentences
+from experiments.evaluation.metric import NotMeasured, SharedMetric
 from experiments.evaluation.minimal_pairs import outcome
+from experiments.records.quantities import Quantity
 from objectives import Objective
 from objectives.inference.language_model import ObjectiveLanguageModel
 from objectives.inference.scoring import score_sentences, total
 
 Pair = tuple[list[int], list[int]]
 """A sentence and its swapped version, without special tokens."""
+
+
+class WordSwap(SharedMetric):
+    """How often an objective prefers a validation sentence to the same with two neighbouring words swapped.
+
+    Args:
+        pairs: at most so many pairs.
+        longest_sentence: of the sentences, in tokens: the pseudo-log-likelihood costs a forward pass for each.
+    """
+
+    def __init__(self, pairs: int = 200, longest_sentence: int = 40) -> None:
+        if pairs < 1 or longest_sentence < 2:
+            raise ValueError(
+                f"WordSwap takes at least 1 pair of sentences of at least 2 tokens, but got pairs={pairs}, "
+                f"longest_sentence={longest_sentence}; leave it out of evaluation.metrics to measure none"
+            )
+        self.pairs, self.longest_sentence = pairs, longest_sentence
+
+    def prepare(self, data: BlockData) -> None:
+        super().prepare(data)
+        self.sentences = word_swap_pairs(data, self.pairs, self.longest_sentence)
+
+    def quantities(self) -> list[Quantity]:
+        description = (
+            f"How often an arm prefers a sentence to the same with two neighbouring words swapped, in "
+            f"{len(self.sentences)} pairs; a tie counts ½. Each arm scores sentences in its own way."
+        )
+        return [
+            Quantity(
+                "word_swap/accuracy",
+                "word-swap accuracy",
+                "accuracy",
+                better="higher",
+                comparable="all",
+                chance=0.5,
+                best=1.0,
+                description=description,
+            ),
+            Quantity("word_swap/ties", "word-swap ties", "share of pairs"),
+        ]
+
+    def measure(self, objective: Objective) -> dict[str, float]:
+        if not objective.traits.scores:
+            raise NotMeasured(f"{objective.traits.name} offers no sentence scores")
+        if not self.sentences:
+            raise NotMeasured("the validation text has no sentence of that length in which two words can be swapped")
+        return {f"word_swap/{name}": value for name, value in prefer_original(objective, self.sentences).items()}
 
 
 def word_swap_pairs(data: BlockData, count: int, longest: int) -> list[Pair]:
@@ -67,8 +116,8 @@ def pairs_of_blocks(blocks: Sequence[list[int]], longest: int) -> list[Pair]:
     length = max(map(len, blocks), default=0)
     if length > longest:
         raise ValueError(
-            f"a block has {length} symbols, more than evaluation.longest_sentence {longest}; raise it, or leave these "
-            f"pairs out with evaluation.word_swap_pairs 0"
+            f"a block has {length} symbols, more than WordSwap's longest_sentence {longest}; raise it, or leave "
+            f"WordSwap out of evaluation.metrics"
         )
     pairs = []
     for block in blocks:

@@ -4,7 +4,7 @@ resumed, they are cut back to its checkpoint."""
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -40,6 +40,22 @@ def append_rows(path: Path, rows: Sequence[Row | StreamHash]) -> None:
         lines.insert(0, ",".join(rows[0]._fields))
     with open(path, "a", encoding="utf-8", newline="") as file:
         file.write("".join(line + "\n" for line in lines))
+
+
+def insert_rows(run: Path, rows: Sequence[Row]) -> None:
+    """Add rows at their steps, in place of those of the same quantity there. The file is replaced as a whole."""
+    new = {(row.step, row.quantity) for row in rows}
+    kept = [row for row in read_metrics(run) if (row.step, row.quantity) not in new]
+    with replacing(run / METRICS) as temporary:
+        append_rows(temporary, sorted([*kept, *rows], key=lambda row: row.step))
+
+
+def keep_quantities(run: Path, kept: Collection[str]) -> None:
+    """Drop the rows of all other quantities."""
+    rows = read_metrics(run)
+    if any(row.quantity not in kept for row in rows):
+        with replacing(run / METRICS) as temporary:
+            append_rows(temporary, [row for row in rows if row.quantity in kept])
 
 
 def drop_after(run: Path, step: int) -> None:

@@ -5,7 +5,9 @@ A report shows and compares quantities by what is declared here, and by nothing 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,11 +100,18 @@ class Declarations:
 
 def write_declarations(run: Path, declared: Declarations) -> None:
     """Replace a run's quantities.json."""
-    content = {
-        "quantities": [asdict(quantity) for quantity in declared.quantities.values()],
-        "metrics": [asdict(metric) for metric in declared.metrics],
-    }
+    # In an order that does not depend on when each was measured.
+    quantities = sorted(declared.quantities.values(), key=lambda quantity: quantity.name)
+    metrics = sorted(declared.metrics, key=lambda metric: (metric.class_path, json.dumps(metric.init_args)))
+    content = {"quantities": [*map(asdict, quantities)], "metrics": [*map(asdict, metrics)]}
     durable.write_json(Path(run) / QUANTITIES, content)
+
+
+def drop_measurements(run: Path, kept: Collection[int]) -> None:
+    """Forget what was measured at other snapshots than those at `kept` tokens: it will be measured again."""
+    declared = read_declarations(run)
+    cut = (replace(one, measured_at=tuple(at for at in one.measured_at if at in kept)) for one in declared.metrics)
+    write_declarations(run, replace(declared, metrics=tuple(cut)))
 
 
 def read_declarations(run: Path) -> Declarations:

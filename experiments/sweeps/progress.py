@@ -60,6 +60,8 @@ class Progress:
 def run_line(run: Path) -> str:
     """How far one run is."""
     state = run_state(run)
+    if state.state == "done":
+        return f"  {run.name}: measuring"
     if not state.budget_tokens:
         return f"  {run.name}: starting"
     share = state.tokens / state.budget_tokens

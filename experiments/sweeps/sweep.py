@@ -15,42 +15,43 @@ from experiments.records import durable, run_directory
 from experiments.sweeps.cluster import ClusterExecutor, read_parameters
 from experiments.sweeps.grid import Cell, Grid, find_grid, read_grid
 from experiments.sweeps.progress import Progress
-from experiments.sweeps.workers import DIED, FAILED, INTERRUPTED, MakeExecutor, Task, local_worker, run_all
+from experiments.sweeps.workers import DIED, FAILED, INTERRUPTED, MakeExecutor, RunTask, local_worker, run_all
+
+UNMEASURED = "done, to be measured"
+"""State of a trained run that some metric of the grid has not been measured in."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("grid", help="path of a grid's YAML file, or the bare name of a shipped one")
     parser.add_argument("--results", default="results", help="directory that gets <grid>/ (default: results)")
-    parser.add_argument(
-        "--workers",
-        type=int,
-        default=None,
-        help="runs at a time (default: one per GPU or CPU core)",
-    )
-    parser.add_argument(
-        "--submitit",
-        nargs="*",
-        metavar="KEY=VALUE",
-        help="train runs as SLURM jobs with these submitit parameters (timeout_min=120 slurm_partition=long ...)",
-    )
+    add_worker_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="list the runs and their states, and train nothing")
     parser.add_argument("--retry-failed", action="store_true", help="also try the runs that failed before")
 
 
+def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where runs are worked on."""
+    parser.add_argument("--workers", type=int, help="runs at a time (default: one per GPU or CPU core)")
+    parser.add_argument(
+        "--submitit",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="work on runs as SLURM jobs with these submitit parameters (timeout_min=120 slurm_partition=long ...)",
+    )
+
+
 def main(options: argparse.Namespace) -> tuple[int, Path | None]:
-    """Run what is missing of a grid.
+    """Train what is missing of a grid, and measure what is missing of its done runs.
 
     Returns the exit code, 0 when every run is done, 1 when one failed, 130 when interrupted; and the directory whose
     report is due, None after a dry run. Raises ValueError on bad input.
     """
-    if options.workers is not None and options.workers < 1:
-        raise ValueError(f"--workers must be at least 1, but is {options.workers}")
     grid = read_grid(find_grid(options.grid))
     directory = Path(options.results) / grid.name
     print(f"{grid.title}: checking {len(grid.cells)} runs", file=sys.stderr)
     planned = plan(grid, directory)
     runs = [run for run, _ in planned]
-    states = [run_directory.run_state(directory / run["directory"]).state for run in runs]
+    states = [_state(directory / run["directory"], config) for run, config in planned]
     if options.dry_run:
         for run, state in zip(runs, states, strict=True):
             print(f"{run['directory']}\t{state}")
@@ -58,9 +59,9 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     durable.make_directory(directory)
     durable.write_text(directory / run_directory.GRID, grid.source)
     durable.write_json(directory / run_directory.PLAN, runs)
-    wanted = {"pending", "resumable"} | ({"failed"} if options.retry_failed else set())
+    wanted = {"pending", "resumable", UNMEASURED} | ({"failed"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
-    threads, executors = _executors(options, directory, len(runs))
+    threads, executors = make_executors(options, directory, len(runs))
     tasks = [_task(directory, run, config, threads, grid.imports) for run, config in missing]
     outcomes = run_all(tasks, executors[: len(tasks)], Progress(len(runs), states.count("done"))) if tasks else {}
     return _exit_code(directory, runs, set(outcomes.values())), directory
@@ -96,11 +97,20 @@ def _run_of(cell: Cell, grid: Grid, directory: Path) -> tuple[dict[str, Any], di
     return {**run.description, "arm": cell.arm, "factors": cell.factors, "title": grid.title}, run.config
 
 
-def _executors(options: argparse.Namespace, directory: Path, runs: int) -> tuple[int, list[MakeExecutor]]:
+def _state(run: Path, config: dict[str, Any]) -> str:
+    from experiments.training.measure import unmeasured
+
+    state = run_directory.run_state(run).state
+    return UNMEASURED if state == "done" and unmeasured(run, config) else state
+
+
+def make_executors(options: argparse.Namespace, directory: Path, runs: int) -> tuple[int, list[MakeExecutor]]:
     """Threads of each run, and what makes each place to train one.
 
     Both depend on the options and the whole grid, never on what is missing: a resumed run keeps its number of threads.
     """
+    if options.workers is not None and options.workers < 1:
+        raise ValueError(f"--workers must be at least 1, but is {options.workers}")
     if options.submitit is not None:
         parameters = read_parameters(options.submitit)
         ClusterExecutor(directory / "submitit", parameters)  # refuses what it does not know before any job is made
@@ -113,11 +123,13 @@ def _executors(options: argparse.Namespace, directory: Path, runs: int) -> tuple
     return threads, [partial(local_worker, threads, device) for device in devices[:workers]]
 
 
-def _task(directory: Path, run: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> Task:
+def _task(directory: Path, run: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> RunTask:
     path = durable.make_directory(directory / run["directory"])
-    durable.write_json(path / run_directory.RUN, run)
+    known = path / run_directory.RUN
+    # What a run has written of itself stays: one that is only measured does not write it again.
+    durable.write_json(known, {**(durable.read_mapping(known) if known.exists() else {}), **run})
     durable.write_text(path / run_directory.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
-    return path, ["--config", str(path / run_directory.CONFIG), "--threads", str(threads)], imports
+    return RunTask(path, ["--config", str(path / run_directory.CONFIG), "--threads", str(threads)], imports)
 
 
 def _gpus() -> list[str]:

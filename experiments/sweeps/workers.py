@@ -1,4 +1,4 @@
-"""Trains the runs of a grid on executors: persistent local worker processes, or whatever submits like them.
+"""Works on the runs of a grid on executors: persistent local worker processes, or whatever submits like them.
 
 Each worker is an executor of its own, so one that dies takes no other with it. There is no scheduler and no state here:
 what is left to do is read from the run directories.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.records import durable, run_directory
 from experiments.sweeps.progress import Progress
@@ -28,11 +28,21 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 MakeExecutor = Callable[[], Any]
 """Makes something that submits like a concurrent.futures.Executor."""
-Task = tuple[Path, list[str], list[str]]
-"""A run's directory, the arguments of its `fit`, and the packages that its class paths may name."""
 
 
-def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
+class RunTask(NamedTuple):
+    """What is to be done for a run: training, and measuring what is missing; or measuring alone."""
+
+    run: Path
+    """Its directory."""
+    arguments: list[str]
+    """Those of its `fit`."""
+    imports: list[str]
+    """Packages that its class paths may name."""
+    train: bool = True
+
+
+def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
     """Run all tasks; gives the outcome of each run directory.
 
     A first Ctrl-C or SIGTERM lets every run in training save at the end of its step.
@@ -50,10 +60,10 @@ def run_all(tasks: Sequence[Task], executors: Sequence[MakeExecutor], progress: 
         while True:
             for slot in slots:
                 if slot.run is None and pending and not stopping:
-                    slot.start(*pending.pop(0))
+                    slot.start(pending.pop(0))
             running = [slot for slot in slots if slot.run is not None]
             if not running:
-                return outcomes | {run: INTERRUPTED for run, *_ in pending}
+                return outcomes | {task.run: INTERRUPTED for task in pending}
             time.sleep(0.2)
             for slot in running:
                 if stopping:
@@ -85,15 +95,15 @@ class _Slot:
         self.job: Any = None
         self.stop_sent = False
 
-    def start(self, run: Path, arguments: list[str], imports: list[str]) -> None:
+    def start(self, task: RunTask) -> None:
         self.executor = self.executor or self.make()
         try:
-            self.job = self.executor.submit(train_run, run, arguments, imports)
+            self.job = self.executor.submit(work_on, task)
         except BrokenExecutor:  # killed while it had nothing to do
             self.close()
             self.executor = self.make()
-            self.job = self.executor.submit(train_run, run, arguments, imports)
-        self.run = run
+            self.job = self.executor.submit(work_on, task)
+        self.run = task.run
 
     def send_stop(self) -> None:
         """Once: a second signal would reach a worker that has stopped listening."""
@@ -141,27 +151,33 @@ def _leave_with_parent() -> None:
         time.sleep(1)
 
 
-def train_run(run: Path, arguments: list[str], imports: list[str]) -> str:
-    """Train one run in this process, all it prints going to its log; gives its outcome."""
-    with open(run / run_directory.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
-        from experiments.training.command_line import AlreadyDone, ObjectiveCLI, quiet_lightning
+def work_on(task: RunTask) -> str:
+    """Train and measure one run in this process, all it prints going to its log; gives its outcome."""
+    with open(task.run / run_directory.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
+        from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_lightning
         from experiments.training.loop import Busy, Interrupted
+        from experiments.training.measure import measure_run
 
         quiet_lightning()
         try:
-            ObjectiveCLI(["fit", *arguments], imports)
-        except AlreadyDone:
-            return DONE
+            make = ObjectiveCLI if task.train else PlannedCLI
+            measure_run(task.run, make(["fit", *task.arguments], task.imports))
         except (Interrupted, KeyboardInterrupt):
             return INTERRUPTED
         except Busy:  # another sweep's; its status is not ours to write
             return BUSY
         except BaseException as error:
             traceback.print_exc()
-            failure = {"state": "failed", "error": " ".join(str(error).split()), "log": str(run / run_directory.LOG)}
-            durable.write_json(run / run_directory.STATUS, {**run_directory.read_status(run), **failure})
+            _write_failure(task.run, error)
             return FAILED
         return DONE
+
+
+def _write_failure(run: Path, error: BaseException) -> None:
+    """Say in the run's status what went wrong; a run that is done stays done."""
+    failure = {"error": " ".join(str(error).split()), "log": str(run / run_directory.LOG)}
+    state = {} if (run / run_directory.DONE).exists() else {"state": "failed"}
+    durable.write_json(run / run_directory.STATUS, {**run_directory.read_status(run), **failure, **state})
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records import durable, run_directory
+from experiments.records.quantities import Declarations, read_declarations, write_declarations
 from experiments.training.checkpoint_files import DurableCheckpointIO, complete
 from experiments.training.recorder import Recorder, step_ended
 from objectives import Batch, Objective
@@ -39,12 +40,12 @@ class Snapshots(pl.Callback):
 
     def __init__(
         self,
-        directory: Path,
+        run: Path,
         recorder: Recorder,
-        evaluate: Callable[[Objective], dict[str, float]],
+        measure: Callable[[Objective, Declarations, int], tuple[dict[str, float], Declarations]],
         config: EvaluationConfig,
     ) -> None:
-        self.directory, self.recorder, self.evaluate, self.config = directory, recorder, evaluate, config
+        self.run, self.recorder, self.measure, self.config = run, recorder, measure, config
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
@@ -54,9 +55,12 @@ class Snapshots(pl.Callback):
             budget, objective.tokens_per_step(batch_tokens), self.config.snapshots, self.config.first_tokens
         )
         if step_ended(trainer, batch_idx) and trainer.global_step in steps:
-            self.recorder.record(trainer, objective, self.evaluate(objective))
             tokens = objective.tokens_read(batch_tokens)
-            trainer.save_checkpoint(self.directory / f"tokens-{tokens:012d}.ckpt", weights_only=True)
+            values, declared = self.measure(objective, read_declarations(self.run), tokens)
+            self.recorder.record(trainer, objective, values)
+            if trainer.is_global_zero:
+                write_declarations(self.run, declared)
+            trainer.save_checkpoint(self.run / "snapshots" / f"tokens-{tokens:012d}.ckpt", weights_only=True)
 
 
 def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | None = None) -> list[int]:

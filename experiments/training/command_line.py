@@ -17,7 +17,7 @@ from lightning_fabric.plugins.environments import SLURMEnvironment
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments.data import BlockData
-from experiments.evaluation.evaluation import EvaluationConfig
+from experiments.evaluation.evaluation import DEFAULT_METRICS, EvaluationConfig
 from experiments.records import durable, run_directory
 from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
@@ -25,23 +25,11 @@ from experiments.training.help import FIT, RunParser
 from experiments.training.loggers import check_loggers, place_loggers
 from experiments.training.loop import fit_run, locked
 from experiments.training.progress_bar import announce
-from experiments.training.run_spec import RunSpec
+from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec
 from objectives import Objective, Vocabulary
 
 OUR_PACKAGES = ("objectives", "experiments", "pytorch_lightning", "torch.optim")
 """Where class paths may point; others have to be allowed by name, because parsing a class path imports it."""
-TRAINER_DEFAULTS = {
-    "accelerator": "auto",
-    "devices": 1,
-    "max_epochs": -1,
-    "logger": False,
-    "enable_checkpointing": False,
-    "enable_model_summary": False,
-    "enable_progress_bar": False,
-    "num_sanity_val_steps": 0,
-    "use_distributed_sampler": False,
-}
-
 RESERVED = {
     "min_steps": "use model.init_args.budget",
     "min_epochs": "use model.init_args.budget",
@@ -59,10 +47,6 @@ RESERVED = {
 
 MOST_THREADS = 256
 """More is a slip, and would hang rather than run."""
-
-
-class AlreadyDone(Exception):
-    """The run is complete; there is nothing to do."""
 
 
 class ObjectiveCLI(LightningCLI):
@@ -120,6 +104,7 @@ class ObjectiveCLI(LightningCLI):
             "--checkpoint_every_steps", type=int, default=200, help="Optimiser steps between checkpoints."
         )
         parser.add_class_arguments(EvaluationConfig, "evaluation")
+        parser.set_defaults({"evaluation.metrics": DEFAULT_METRICS})
         parser.link_arguments("seed_everything", "model.init_args.seed")
         parser.link_arguments("seed_everything", "data.init_args.seed")
 
@@ -151,9 +136,11 @@ class ObjectiveCLI(LightningCLI):
         return yaml.safe_load(self._parser("fit").dump(self.settings, skip_link_targets=True, skip_unset=False))
 
     def _run_subcommand(self, subcommand: str) -> None:
-        """Train: the data is made, the objective built and trained while no other process works on the run."""
-        if (self.run.directory / run_directory.DONE).exists():
-            raise AlreadyDone(str(self.run.directory))
+        """Train a run that is not done: the data is made, the objective built and trained while no other process works
+        on the run."""
+        self.was_done = (self.run.directory / run_directory.DONE).exists()
+        if self.was_done:
+            return
         durable.make_directory(self.run.directory)
         data = self.build_data()
         self.trainer = self.instantiate_trainer()

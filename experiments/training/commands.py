@@ -10,9 +10,10 @@ from pathlib import Path
 from jsonargparse import ArgumentError
 
 from experiments import configs
-from experiments.training.command_line import AlreadyDone, ObjectiveCLI, PlannedCLI, quiet_lightning
+from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_lightning
 from experiments.training.help import help_last
 from experiments.training.loop import Interrupted
+from experiments.training.measure import measure_run
 
 ALLOW = "--allow-import"
 USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configuration name a package of yours."""
@@ -24,15 +25,17 @@ def main(arguments: Sequence[str]) -> int:
     arguments, imports = _take_imports(arguments)
     try:
         cli = ObjectiveCLI(by_bare_name(help_last(arguments, str(configs.path_of("mlm")))), imports)
+        # Of several ranks, each sum would wait for the others, which have left: `evaluate` measures then.
+        alone = cli.was_done or cli.trainer.world_size == 1
+        measured = measure_run(cli.run.directory, cli) if alone else 0
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
-    except AlreadyDone as done:
-        print(f"{done} is done; nothing to do", file=sys.stderr)
-        return 0
     except Interrupted as interrupted:
         print(f"interrupted: {interrupted}", file=sys.stderr)
         return 130
-    if cli.trainer.is_global_zero:
+    if cli.was_done and not measured:
+        print(f"{cli.run.directory} is done; nothing to do", file=sys.stderr)
+    elif cli.was_done or cli.trainer.is_global_zero:
         print(cli.run.directory)
     return 0
 

@@ -6,23 +6,26 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 import yaml
 from filelock import FileLock, Timeout
 from pytorch_lightning.utilities import rank_zero_warn
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from experiments.data import BlockData
+from experiments.data.settings import measured_on
 from experiments.evaluation.evaluation import Evaluation
-from experiments.records import durable, metrics_file, run_directory
+from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.training.callbacks import Checkpoints, Snapshots, Status, StopRequest
 from experiments.training.checkpoint_files import complete, remove_unfinished, verify
 from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import pairing, provenance
-from experiments.training.recorder import Recorder
+from experiments.training.recorder import TRAINING, Recorder
 from experiments.training.run_spec import RunSpec
 from objectives import Objective
 
@@ -63,6 +66,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
         ValueError: when it was begun with other data or weights, or when its checkpoint is damaged.
     """
     directory = run.directory
+    evaluation = Evaluation(data, run.config["evaluation"]["metrics"], measured_on(run.config["data"]))
     if trainer.is_global_zero:
         remove_unfinished(directory)
     checkpoints = complete(directory / "checkpoints")
@@ -72,12 +76,12 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     if trainer.is_global_zero:
         _check_pairing(directory, pairing(model, data, trainer))
         _write_records(trainer, model, data, run)
-        _cut_records(run, int(checkpoints[-1].stem.removeprefix("step-")) if checkpoints else 0)
+        begin_declarations(directory, evaluation)
+        _cut_records(directory, checkpoints[-1] if checkpoints else None)
     status.write()
     recorder = Recorder(directory, run.config["record_every_steps"])
     bar = ProgressBar()
-    evaluate = bar.evaluating(Evaluation(data, run.evaluation))
-    snapshots = Snapshots(directory / "snapshots", recorder, evaluate, run.evaluation)
+    snapshots = Snapshots(directory, recorder, bar.evaluating(evaluation.measure), run.evaluation)
     saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
     trainer.callbacks = [recorder, bar, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
     with _stop_on_signals(stop):
@@ -142,16 +146,38 @@ def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: 
     durable.write_json(path, {**run.description, **planned, **measured})
 
 
-def _cut_records(run: RunSpec, step: int) -> None:
-    """Drop what was recorded after the step that the run goes on from. Raises ValueError when the rest is missing."""
-    metrics_file.drop_after(run.directory, step)
-    if step >= run.config["record_every_steps"]:
+def begin_declarations(directory: Path, evaluation: Evaluation) -> None:
+    """Declare what every run records, and forget what was measured in another way under names of `evaluation`.
+
+    What is measured at snapshots is declared when it has been.
+    """
+    declared = evaluation.without_superseded(quantities.read_declarations(directory))
+    declared = replace(declared, quantities={**declared.quantities, **TRAINING})
+    # First that it was measured, then its rows: after a kill in between it is measured again, whatever is wanted then.
+    quantities.write_declarations(directory, declared)
+    metrics_file.keep_quantities(directory, declared.quantities)
+
+
+def _cut_records(directory: Path, checkpoint: Path | None) -> None:
+    """Drop what was recorded after the checkpoint that the run goes on from. Raises ValueError when the rest is
+    missing."""
+    step = int(checkpoint.stem.removeprefix("step-")) if checkpoint else 0
+    metrics_file.drop_after(directory, step)
+    kept = {row.tokens for row in metrics_file.read_metrics(directory)}
+    quantities.drop_measurements(directory, kept)
+    if checkpoint and _had_recorded(checkpoint):
         for name in (metrics_file.METRICS, metrics_file.STREAM):
-            if not (run.directory / name).exists():
+            if not (directory / name).exists():
                 raise ValueError(
-                    f"{run.directory / name} does not hold what was recorded up to step {step}; restore it, or delete "
-                    f"{run.directory} to start again"
+                    f"{directory / name} does not hold what was recorded up to step {step}; restore it, or delete "
+                    f"{directory} to start again"
                 )
+
+
+def _had_recorded(checkpoint: Path) -> bool:
+    """Whether anything had been recorded by then; record_every_steps may have been another one."""
+    state = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
+    return state["callbacks"][Recorder.__qualname__]["before"]["targets"] > 0
 
 
 @contextmanager

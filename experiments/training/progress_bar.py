@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
@@ -17,6 +17,7 @@ SECONDS_BETWEEN = 1.0
 """At most so often is the bar renewed: its loss waits for the device."""
 FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} tokens at {rate_fmt}, {remaining} left{postfix}"
 
+P = ParamSpec("P")
 Measured = TypeVar("Measured")
 
 
@@ -76,15 +77,15 @@ class ProgressBar(pl.Callback):
     def on_exception(self, trainer: pl.Trainer, objective: Any, exception: BaseException) -> None:
         self.on_train_end(trainer, objective)
 
-    def evaluating(self, evaluate: Callable[[Objective], Measured]) -> Callable[[Objective], Measured]:
+    def evaluating(self, evaluate: Callable[P, Measured]) -> Callable[P, Measured]:
         """`evaluate`, announced by the bar while it lasts; the rate and the time left are those of the training."""
 
-        def announced(objective: Objective) -> Measured:
+        def announced(*args: P.args, **kwargs: P.kwargs) -> Measured:
             if self.bar is None or self.bar.disable:
-                return evaluate(objective)
+                return evaluate(*args, **kwargs)
             before, started = self.bar.postfix, time.time()
             self.bar.set_postfix_str("evaluating")
-            measured = evaluate(objective)
+            measured = evaluate(*args, **kwargs)
             self.bar.last_print_t += time.time() - started  # its clock of the rate
             self.bar.set_postfix_str(before or "")
             return measured

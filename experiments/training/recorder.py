@@ -12,8 +12,23 @@ from typing import Any
 import pytorch_lightning as pl
 
 from experiments.records import metrics_file
+from experiments.records.quantities import Quantity
 from objectives import Batch, Objective
 
+OWN_LOSS = "Of the batches since the last record, on the question of the arm's own objective."
+TRAINING = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity("train/loss", "training loss", "nats per target", "lower", "question", description=OWN_LOSS),
+        Quantity("train/learning_rate", "learning rate", "per step"),
+        Quantity("ledger/selected", "positions selected for corruption", "positions"),
+        Quantity("ledger/corrupted", "positions shown changed", "positions"),
+        Quantity("ledger/kept", "positions selected and shown as they are", "positions"),
+        Quantity("ledger/targets", "supervised tokens", "positions"),
+        Quantity("ledger/density", "targets per token read", "share"),
+    )
+}
+"""What every run records of its training."""
 LEDGER = ("selected", "corrupted", "kept", "targets", "density")
 """What is recorded of the ledger's totals, besides the axes."""
 

@@ -2,19 +2,64 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pytorch_lightning as pl
 import torch
 
+from experiments.data.settings import trained_on
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records.durable import content_hash
 from objectives import Objective, Traits, Vocabulary
-from objectives.identity import build_arguments, import_object
+from objectives.identity import build_arguments, import_object, shortened
 
-NOT_IDENTITY = ("config", "results", "name", "threads")
-"""Settings that say where and how fast, not what: they leave a run's hash alone."""
+IDENTITY_VERSION = 1
+"""Part of every hash. Settings that equal their defaults are not, so raise it when a default changes."""
+NOT_IDENTITY = (
+    "config",
+    "results",
+    "name",
+    "threads",
+    "evaluation",
+    "record_every_steps",
+    "checkpoint_every_steps",
+)
+"""Settings that say where, how fast and how it is measured, not what is trained."""
+TRAINER_DEFAULTS = {
+    "accelerator": "auto",
+    "devices": 1,
+    "max_epochs": -1,
+    "logger": False,
+    "enable_checkpointing": False,
+    "enable_model_summary": False,
+    "enable_progress_bar": False,
+    "num_sanity_val_steps": 0,
+    "use_distributed_sampler": False,
+}
+NO_WEIGHTS = (
+    "logger",
+    "enable_progress_bar",
+    "enable_model_summary",
+    "enable_checkpointing",
+    "enable_autolog_hparams",
+    "log_every_n_steps",
+    "profiler",
+    "detect_anomaly",
+    "default_root_dir",
+    "model_registry",
+    "inference_mode",
+    "num_sanity_val_steps",
+    "val_check_interval",
+    "check_val_every_n_epoch",
+    "limit_val_batches",
+    "limit_test_batches",
+    "limit_predict_batches",
+)
+"""Settings of the Trainer that no weight depends on."""
 SMALLEST_VOCABULARY = Vocabulary(size=6, pad=0, unknown=1, cls=2, sep=3, mask=4, specials=(0, 1, 2, 3, 4))
 """Stands for that of the data, which is not made yet."""
 
@@ -34,7 +79,7 @@ class RunSpec:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> RunSpec:
-        """The run of a resolved configuration; the hash is that of all settings but NOT_IDENTITY.
+        """The run of a resolved configuration; the hash is that of its identity.
 
         Raises:
             ValueError: when a setting of the objective, of the data or of the evaluation is refused.
@@ -45,10 +90,9 @@ class RunSpec:
         for setting in ("record_every_steps", "checkpoint_every_steps"):
             if config[setting] < 1:
                 raise ValueError(f"{setting} must be at least 1, but is {config[setting]}")
-        identity = {key: value for key, value in config.items() if key not in NOT_IDENTITY}
-        evaluation = EvaluationConfig(**config["evaluation"])
+        evaluation = EvaluationConfig.from_plain(config["evaluation"])
         traits = _checked_traits(config["model"], _checked_block_length(config["data"]))
-        return cls(name, content_hash(identity), Path(config["results"]), traits, config, evaluation)
+        return cls(name, content_hash(identity(config)), Path(config["results"]), traits, config, evaluation)
 
     @property
     def directory(self) -> Path:
@@ -70,6 +114,32 @@ class RunSpec:
             "factors": {},
             **self.traits.record(),
         }
+
+
+def identity(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What determines the weights of a run, of its resolved configuration as plain values.
+
+    Neither what is measured, recorded or shown, nor any value that equals its default: a new setting that is off by
+    default leaves the hash of every run alone.
+    """
+    rest = {key: value for key, value in config.items() if key not in NOT_IDENTITY}
+    return {
+        **rest,
+        "version": IDENTITY_VERSION,
+        "model": shortened(config["model"]),
+        "data": trained_on(config["data"]),
+        "trainer": _trainer_identity(config["trainer"]),
+    }
+
+
+def _trainer_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = inspect.signature(pl.Trainer.__init__).parameters
+    defaults = {name: parameter.default for name, parameter in parameters.items()} | TRAINER_DEFAULTS
+    return {
+        name: shortened(value)
+        for name, value in settings.items()
+        if name not in NO_WEIGHTS and value != defaults.get(name)
+    }
 
 
 def _checked_traits(model: dict[str, Any], block_length: int | None) -> Traits:

@@ -13,6 +13,19 @@ from experiments.sweeps.grid import merged
 WORDS = ["the", "old", "young", "cat", "dog", "bird", "tree", "river", "house", "sees", "likes", "hears", "near"]
 
 
+METRICS = [
+    "experiments.evaluation.ValidationLoss",
+    {"class_path": "experiments.evaluation.Cloze", "init_args": {"rates": [0.15, 0.5]}},
+    "experiments.evaluation.LinearProbe",
+    "experiments.evaluation.MajorityClass",
+    "experiments.evaluation.BagOfTokens",
+    "experiments.evaluation.UntrainedEncoder",
+    "experiments.evaluation.BayesAccuracy",
+    {"class_path": "experiments.evaluation.WordSwap", "init_args": {"pairs": 4}},
+]
+"""The default ones, with less to measure."""
+
+
 def write_text(path: Path, lines: int = 300, seed: int = 0) -> Path:
     """A text file of random sentences, one a line."""
     draw = random.Random(seed)
@@ -49,7 +62,7 @@ def run_config(text: Path, objective: str = "MLM", **overrides: Any) -> dict[str
                 "validation_blocks": 8,
             },
         },
-        "evaluation": {"snapshots": 3, "mask_rates": [0.15, 0.5], "word_swap_pairs": 4},
+        "evaluation": {"snapshots": 3, "metrics": METRICS},
     }
     return merged(config, overrides)
 

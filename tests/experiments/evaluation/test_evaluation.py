@@ -7,7 +7,9 @@ import torch
 
 from experiments.corpora import LocalText
 from experiments.data import TextData
-from experiments.evaluation.evaluation import Evaluation, EvaluationConfig
+from experiments.evaluation.evaluation import DEFAULT_METRICS, Evaluation, EvaluationConfig
+from experiments.evaluation.metric import SharedMetric
+from experiments.records.quantities import Declarations, Quantity
 from experiments.text.tokenizer import TokenizerConfig
 from objectives import CLM, MLM, Corruption
 from tests.support.known_rules import make_data
@@ -28,38 +30,62 @@ def objective_for(data, cls, **changes):
     return build(cls, vocabulary=data.vocabulary, **changes)
 
 
+OURS = "experiments.evaluation"
+
+
+def metric(name, **settings):
+    return {"class_path": f"{OURS}.{name}", "init_args": settings}
+
+
+def measured(objective, data, *metrics):
+    return Evaluation(data, metrics).measure(objective, Declarations(), 1)[0]
+
+
 def test_every_run_has_the_same_targets_and_nothing_is_drawn(data):
-    evaluate = Evaluation(data, EvaluationConfig(mask_rates=(0.15, 0.3), word_swap_pairs=5))
+    metrics = metric("ValidationLoss"), metric("Cloze", rates=(0.15, 0.3)), metric("WordSwap", pairs=5)
     model = objective_for(data, MLM)
     state = torch.get_rng_state()
-    first = evaluate(model)
+    first = measured(model, data, *metrics)
     assert torch.equal(torch.get_rng_state(), state)
-    assert evaluate(model) == first
+    assert measured(model, data, *metrics) == first
     assert first["validation/loss"] == pytest.approx(first["cloze/0.15/loss"], rel=1e-6)
     model.shared = replace(model.shared, seed=99)  # another run's seed does not change the targets
-    assert evaluate(model) == first
+    assert measured(model, data, *metrics) == first
     assert {"cloze/0.15/loss", "cloze/0.3/loss", "word_swap/accuracy"} <= first.keys()
 
 
 def test_common_rates_do_not_depend_on_the_runs_own_corruption(data):
-    evaluate = Evaluation(data, EvaluationConfig(word_swap_pairs=0))
-    own = {rate: evaluate(objective_for(data, MLM, corruption=Corruption(rate, 1, 0, 0))) for rate in (0.2, 0.6)}
+    own = {
+        rate: measured(
+            objective_for(data, MLM, corruption=Corruption(rate, 1, 0, 0)),
+            data,
+            metric("ValidationLoss"),
+            metric("Cloze"),
+        )
+        for rate in (0.2, 0.6)
+    }
     assert own[0.2]["cloze/0.3/loss"] == own[0.6]["cloze/0.3/loss"]
     assert own[0.2]["validation/loss"] != own[0.6]["validation/loss"]
     assert own[0.2]["validation/density"] < own[0.6]["validation/density"]
 
 
-def test_causal_runs_fill_no_masks(data):
-    values = Evaluation(data, EvaluationConfig(word_swap_pairs=0))(objective_for(data, CLM))
-    assert values.keys() == {f"validation/{name}" for name in ("loss", "accuracy", "bits_per_character", "density")}
-    assert values["validation/density"] > 0.8
+def test_causal_runs_fill_no_masks_and_the_records_say_why(data):
+    values, declared = Evaluation(data, [metric("Cloze")]).measure(objective_for(data, CLM), Declarations(), 64)
+    assert values == {}
+    (record,) = declared.metrics
+    assert record.not_measured == "CLM does not predict what [MASK] hides" and record.measured_at == (64,)
 
 
 def test_untrained_models_are_above_the_bayes_loss_and_below_the_bayes_accuracies():
     data = make_data()
-    evaluate = Evaluation(data, EvaluationConfig(word_swap_pairs=3, mask_rates=(0.15,)))
+    metrics = [
+        *DEFAULT_METRICS[:1],
+        metric("Cloze", rates=(0.15,)),
+        *DEFAULT_METRICS[2:-1],
+        metric("WordSwap", pairs=3),
+    ]
     for cls in (CLM, MLM):
-        values = evaluate(build(cls, vocabulary=data.vocabulary))
+        values = measured(build(cls, vocabulary=data.vocabulary), data, *metrics)
         assert values["validation/excess_loss"] > 5 * values["validation/excess_loss_standard_error"] > 0
         assert values["validation/loss"] == pytest.approx(
             values["validation/bayes_loss"] + values["validation/excess_loss"]
@@ -70,7 +96,89 @@ def test_untrained_models_are_above_the_bayes_loss_and_below_the_bayes_accuracie
         assert ("cloze/0.15/excess_loss" in values) == (cls is MLM)
 
 
-@pytest.mark.parametrize("change", [{"mask_rates": (1.5,)}, {"snapshots": 0}, {"word_swap_pairs": -1}])
-def test_bad_evaluations_are_refused(change):
-    with pytest.raises(ValueError):
-        EvaluationConfig(**change)
+def test_all_that_is_measured_is_declared_and_refers_to_what_is_declared(data):
+    for source in (data, make_data()):
+        evaluation = Evaluation(source, [*DEFAULT_METRICS[:-1], metric("WordSwap", pairs=3, longest_sentence=16)])
+        values, declared = evaluation.measure(build(MLM, vocabulary=source.vocabulary), Declarations(), 64)
+        assert values.keys() <= declared.quantities.keys()
+        for name, quantity in declared.quantities.items():
+            assert name == quantity.name and quantity.label and quantity.unit
+            assert {quantity.level_of, quantity.standard_error} - {""} <= declared.quantities.keys()
+            assert not quantity.comparable or quantity.description
+
+
+class Counted(SharedMetric):
+    """A metric that counts how often it has measured, and says what it is told."""
+
+    calls = 0
+
+    def __init__(self, name: str = "mine/score", says: str = "mine/score") -> None:
+        self.name, self.says = name, says
+
+    def quantities(self):
+        return [Quantity(self.name, "mine", "score", better="higher", comparable="all")]
+
+    def measure(self, objective):
+        type(self).calls += 1
+        return {self.says: float(self.calls)}
+
+
+class Fixed(Counted):
+    constant = True
+
+
+def own(cls, **settings):
+    return {"class_path": f"{__name__}.{cls.__name__}", "init_args": settings}
+
+
+def test_a_snapshot_is_measured_once_and_a_constant_metric_at_the_first_one(data):
+    model = objective_for(data, CLM)
+    Counted.calls = Fixed.calls = 0
+    evaluation = Evaluation(data, [own(Counted), own(Fixed, name="mine/level", says="mine/level")])
+    values, declared = evaluation.measure(model, Declarations(), 64)
+    assert values == {"mine/score": 1.0, "mine/level": 1.0}
+    assert evaluation.measure(model, declared, 64) == ({}, declared)
+    values, declared = evaluation.measure(model, declared, 128)
+    assert values == {"mine/score": 2.0}
+    assert {one.class_path.rpartition(".")[2]: one.measured_at for one in declared.metrics} == {
+        "Counted": (64, 128),
+        "Fixed": (64,),
+    }
+
+
+def test_what_was_measured_in_another_way_leaves_the_declarations(data):
+    model = objective_for(data, CLM)
+    few, many = (Evaluation(data, [metric("WordSwap", pairs=pairs)]) for pairs in (3, 6))
+    _, declared = few.measure(model, Declarations(), 64)
+    values, declared = many.measure(model, declared, 64)
+    assert "word_swap/accuracy" in values
+    (record,) = declared.metrics
+    assert record.init_args == {"pairs": 6} and "6 pairs" in declared.quantities["word_swap/accuracy"].description
+    elsewhere = Evaluation(data, [metric("WordSwap", pairs=6)], {"validation_blocks": 3})
+    assert elsewhere.measure(model, declared, 64)[0]  # on other blocks it is another measurement
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ([own(Counted), own(Counted, says="x")], "both declare the quantity mine/score"),
+        ([{"class_path": "objectives.CLM"}], "objectives.CLM is not a SharedMetric"),
+        ([metric("Cloze", rates=(1.5,))], r"\(0, 1\]"),
+        ([metric("Cloze", rates=())], "at least one"),
+        ([metric("WordSwap", pairs=0)], "at least 1 pair"),
+    ],
+)
+def test_bad_metrics_are_refused(data, metrics, message):
+    with pytest.raises(ValueError, match=message):
+        Evaluation(data, metrics)
+
+
+def test_a_quantity_that_was_not_declared_is_refused(data):
+    evaluation = Evaluation(data, [own(Counted, says="mine/other")])
+    with pytest.raises(ValueError, match="Counted measures mine/other without declaring it"):
+        evaluation.measure(objective_for(data, CLM), Declarations(), 1)
+
+
+def test_bad_evaluations_are_refused():
+    with pytest.raises(ValueError, match="snapshots must be at least 1"):
+        EvaluationConfig(snapshots=0)

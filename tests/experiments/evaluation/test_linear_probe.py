@@ -20,7 +20,6 @@ def test_a_probe_finds_what_the_features_show():
     objective = build(MLM)
     result = linear_probe(objective, EncodedTask("t", "sequence", honest[:200], honest[200:]))
     assert result["accuracy"] == result["macro_f1"] == 1.0
-    assert 0.4 < result["majority_accuracy"] < 0.65
     chance = linear_probe(objective, EncodedTask("t", "sequence", random[:200], random[200:]))
     assert 0.3 < chance["accuracy"] < 0.7
 

@@ -8,11 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
-from tests.support.tiny import run_config, write_text
+from experiments.training.checkpoint_files import complete
+from tests.support.tiny import METRICS, run_config, write_text
 
 pytestmark = pytest.mark.slow
 
@@ -157,3 +159,49 @@ def test_runs_as_jobs_of_a_cluster(tmp_path, capfd):
     for wrong, words in (("timeout_min", "KEY=VALUE"), ("no_such_thing=1", "no_such_thing")):
         assert main([*sweep[:4], "--submitit", wrong]) == 2
         assert words in capfd.readouterr().err
+
+
+def test_a_changed_list_of_metrics_goes_on_with_the_same_runs(tmp_path, capfd):
+    """One run is done and one half done when a metric is added: both end with it at every snapshot."""
+    text = write_text(tmp_path / "text.txt")
+    arms = {"clm": {"model.class_path": "objectives.CLM"}, "mlm": {}}
+    few = {"evaluation.metrics": METRICS[:1], "record_every_steps": 4}
+    sweep = ["sweep", str(grid_file(tmp_path / "grid.yaml", text, arms, **few)), "--results", str(tmp_path)]
+    assert main([*sweep, "--workers", "2"]) == 0
+    runs = {run["arm"]: tmp_path / "grid" / run["directory"] for run in run_directory.read_runs(tmp_path / "grid")}
+    half_done(runs["mlm"])
+    weights = {arm: snapshots(run) for arm, run in runs.items()}
+
+    more = {"evaluation.metrics": METRICS, "record_every_steps": 7, "trainer.enable_progress_bar": True}
+    grid_file(tmp_path / "grid.yaml", text, arms, **more)
+    capfd.readouterr()
+    assert main([*sweep, "--dry-run"]) == 0
+    assert sorted(line.split("\t")[1] for line in capfd.readouterr().out.splitlines()) == [
+        "done, to be measured",
+        "resumable",
+    ]
+    assert main([*sweep, "--workers", "2"]) == 0
+    assert {run["directory"] for run in run_directory.read_runs(tmp_path / "grid")} == {
+        str(run.relative_to(tmp_path / "grid")) for run in runs.values()
+    }
+    for arm, run in runs.items():
+        assert snapshots(run) == weights[arm]
+        swaps = [row.tokens for row in metrics_file.read_metrics(run) if row.quantity == "word_swap/accuracy"]
+        assert len(swaps) == 3
+    capfd.readouterr()
+    assert main([*sweep, "--dry-run"]) == 0
+    assert capfd.readouterr().out.count("\tdone\n") == 2
+
+
+def half_done(run):
+    """Put a run back to its checkpoint before the last."""
+    last = complete(run / "checkpoints")[-1]
+    (run / run_directory.DONE).unlink()
+    for path in (last, complete(run / "snapshots")[-1]):
+        path.unlink()
+
+
+def snapshots(run):
+    """The weights of each snapshot; of the last one only while the run is done."""
+    found = {path.name: torch.load(path, weights_only=True)["state_dict"] for path in complete(run / "snapshots")[:2]}
+    return {(name, key): value.numpy().tobytes() for name, state in found.items() for key, value in state.items()}

@@ -22,7 +22,7 @@ def fit(tmp_path):
     text = write_text(tmp_path / "text.txt")
 
     def run(*flags, results="results"):
-        config = run_config(text, **{"evaluation.probes": False, "evaluation.word_swap_pairs": 0})
+        config = run_config(text, **{"evaluation.metrics": ["experiments.evaluation.ValidationLoss"]})
         return ObjectiveCLI([*fit_arguments(config, tmp_path / results), *flags])
 
     return run

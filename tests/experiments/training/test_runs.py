@@ -17,7 +17,7 @@ from experiments.records import durable, metrics_file, run_directory
 from experiments.text.tokenizer import Tokenizer
 from experiments.training.callbacks import Checkpoints, StopRequest
 from experiments.training.checkpoint_files import complete
-from experiments.training.command_line import AlreadyDone, ObjectiveCLI
+from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import Busy, Interrupted, TrainingFailed
 from experiments.training.recorder import Recorder
 from tests.support.tiny import fit_arguments, only_run, run_config
@@ -136,8 +136,7 @@ def test_a_done_run_is_left_alone_and_its_saved_config_runs_it_again(text, tmp_p
     ObjectiveCLI(fit_arguments(run_config(text), tmp_path / "first"))
     run = only_run(tmp_path / "first")
     before = outcome(run)
-    with pytest.raises(AlreadyDone):
-        ObjectiveCLI(["fit", "--config", str(run / run_directory.CONFIG)])
+    assert ObjectiveCLI(["fit", "--config", str(run / run_directory.CONFIG)]).was_done
     assert main(["fit", "--config", str(run / run_directory.CONFIG)]) == 0
     ObjectiveCLI(["fit", "--config", str(run / run_directory.CONFIG), "--results", str(tmp_path / "second")])
     again = only_run(tmp_path / "second")

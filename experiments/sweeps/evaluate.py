@@ -1,0 +1,90 @@
+"""`clm-vs-mlm evaluate`: measures at saved snapshots what is missing there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import yaml
+
+from experiments.records import run_directory
+from experiments.sweeps.progress import Progress
+from experiments.sweeps.sweep import add_worker_arguments, make_executors
+from experiments.sweeps.workers import BUSY, DONE, INTERRUPTED, RunTask, run_all
+
+NOTHING = "nothing is missing"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", metavar="DIR", help="directory of a run, or of a grid (results/<grid>)")
+    parser.add_argument("--config", metavar="FILE", help="YAML file with other evaluation.metrics for all these runs")
+    add_worker_arguments(parser)
+    parser.add_argument(
+        "--allow-import",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="a package of yours that class paths of the configuration may name; repeatable",
+    )
+
+
+def main(options: argparse.Namespace) -> int:
+    """Measure, then print a line `run<TAB>outcome` for each run.
+
+    The exit code: 0 when all is measured, 1 when a run failed, 130 when interrupted. Raises ValueError on bad input.
+    """
+    directory = run_directory.grid_or_run(options.directory)
+    runs = [directory / run["directory"] for run in run_directory.read_runs(directory)]
+    begun = [run for run in runs if (run / run_directory.CONFIG).exists()]
+    if not begun:
+        raise ValueError(f"{directory} holds no run that has begun; train it first (clm-vs-mlm fit, clm-vs-mlm sweep)")
+    imports = [*options.allow_import, *_imports(directory)]
+    tasks = [RunTask(run, _arguments(run, options.config), imports, train=False) for run in begun]
+    outcomes = {run: NOTHING for run in begun}
+    if begun == [directory]:
+        outcomes[directory] = _measure_here(tasks[0])
+    elif lacking := [task for task in tasks if _lacks(task)]:
+        _, executors = make_executors(options, directory, len(runs))
+        outcomes |= run_all(lacking, executors[: len(lacking)], Progress(len(begun), len(begun) - len(lacking)))
+    for run, outcome in outcomes.items():
+        print(f"{run}\t{'measured' if outcome == DONE else outcome}")
+    found = set(outcomes.values())
+    if INTERRUPTED in found:
+        print("interrupted: run the same command to go on", file=sys.stderr)
+        return 130
+    return 0 if found <= {NOTHING, DONE, BUSY} else 1
+
+
+def _measure_here(task: RunTask) -> str:
+    """Measure one run in this process."""
+    from experiments.training.command_line import quiet_lightning
+    from experiments.training.commands import planned
+    from experiments.training.measure import measure_run
+
+    quiet_lightning()
+    return DONE if measure_run(task.run, planned(["fit", *task.arguments], task.imports)) else NOTHING
+
+
+def _arguments(run: Path, config: str | None) -> list[str]:
+    """Those of the run's `fit`; the data lies beside the run, wherever both were moved."""
+    moved = ["--results", str(run.resolve().parent.parent)] if run.resolve().parent.name == "runs" else []
+    changed = ["--config", config] if config else []
+    return ["--config", str(run / run_directory.CONFIG), *changed, *moved]
+
+
+def _imports(directory: Path) -> list[str]:
+    """What the grid allows to import, of a directory of a grid."""
+    path = directory / run_directory.GRID
+    grid = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return list(grid.get("imports") or [])
+
+
+def _lacks(task: RunTask) -> bool:
+    """Whether there is something to measure. Raises ValueError when the settings are refused or are another run's."""
+    from experiments.training.commands import planned
+    from experiments.training.measure import check_settings, unmeasured
+
+    spec = planned(["fit", *task.arguments], task.imports).run
+    check_settings(task.run, spec)
+    return bool(unmeasured(task.run, spec.config))

@@ -1,0 +1,101 @@
+"""Measures at the saved snapshots of a run what its metrics have not measured there yet."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from experiments.data import BlockData
+from experiments.data.settings import measured_on
+from experiments.evaluation.evaluation import Evaluation, is_measured, metric_record
+from experiments.records import durable, metrics_file, run_directory
+from experiments.records.quantities import read_declarations, write_declarations
+from experiments.training.checkpoint_files import complete, remove_unfinished, verify
+from experiments.training.command_line import ObjectiveCLI
+from experiments.training.loop import begin_declarations, locked
+from experiments.training.run_spec import RunSpec
+from objectives import load_objective
+from objectives.identity import import_object
+
+
+def measure_run(run: Path, cli: ObjectiveCLI) -> int:
+    """Measure what is missing in a run's directory by the metrics of its configuration, and record it beside the rest.
+
+    The number of snapshots at which something was missing. Stopped at any moment, it goes on where it was when called
+    again. On the device that the run was trained on, where there is one.
+
+    Raises:
+        ValueError: when another process works on the run, a snapshot is damaged, or the data is no longer what the
+            run was trained with.
+    """
+    check_settings(run, cli.run)
+    if not unmeasured(run, cli.run.config):
+        return 0
+    with locked(run):
+        remove_unfinished(run)
+        data = cli.build_data()
+        _check_data(run, data)
+        snapshots = unmeasured(run, cli.run.config)
+        config = yaml.safe_dump(cli.run.config, sort_keys=False, allow_unicode=True)
+        durable.write_text(run / run_directory.CONFIG, config)
+        evaluation = Evaluation(data, cli.run.config["evaluation"]["metrics"], measured_on(cli.run.config["data"]))
+        begin_declarations(run, evaluation)
+        device = str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
+        for number, snapshot in enumerate(snapshots, start=1):
+            print(f"{run.name}: measuring snapshot {number} of {len(snapshots)}", file=sys.stderr)
+            verify(snapshot)
+            _measure_snapshot(run, snapshot, evaluation, device)
+    return len(snapshots)
+
+
+def check_settings(run: Path, spec: RunSpec) -> None:
+    """Raises ValueError when a run's directory is of a run with other settings than those of its evaluation."""
+    recorded = durable.read_mapping(run / run_directory.RUN)
+    if (recorded.get("name"), recorded.get("hash")) != (spec.name, spec.hash):
+        raise ValueError(f"{run} was trained with other settings; only those of its evaluation can be changed")
+
+
+def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:
+    """The finished snapshots of a run at which some metric of a configuration has not been measured yet."""
+    metrics, data = config["evaluation"]["metrics"], measured_on(config["data"])
+    known = read_declarations(run).metrics
+    snapshots = complete(run / "snapshots")
+    lacking: set[Path] = set()
+    for plain in metrics:
+        wanted = metric_record(plain, data)
+        record = next((one for one in known if one.identity == wanted.identity), wanted)
+        constant = import_object(plain["class_path"]).constant
+        missing = [path for path in snapshots if not is_measured(record, constant, _tokens(path))]
+        lacking.update(missing[:1] if constant else missing)
+    return sorted(lacking)
+
+
+def _tokens(snapshot: Path) -> int:
+    return int(snapshot.stem.removeprefix("tokens-"))
+
+
+def _check_data(run: Path, data: BlockData) -> None:
+    data.prepare_data()
+    proof = durable.read_mapping(run / run_directory.PAIRING)
+    if changed := [name for name, value in data.fingerprints.items() if proof.get(name) != value]:
+        raise ValueError(f"{run} was trained with another {' and '.join(changed)} than its configuration now gives")
+
+
+def _measure_snapshot(run: Path, snapshot: Path, evaluation: Evaluation, device: str) -> None:
+    """First the rows, then what says that they are there: a kill in between has them measured again."""
+    checkpoint = torch.load(snapshot, map_location="cpu", weights_only=True)
+    step, totals, weights = checkpoint["global_step"], checkpoint["ledger"], checkpoint["state_dict"]
+    place = "cuda" if device.startswith("cuda") and torch.cuda.is_available() else "cpu"
+    precision = next(value.dtype for value in weights.values() if value.is_floating_point())
+    objective = load_objective(snapshot).to(place, precision)
+    objective.load_state_dict(weights)  # in the precision that they were trained and measured in
+    values, declared = evaluation.measure(objective, read_declarations(run), _tokens(snapshot))
+    at = (int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"])
+    rows = [metrics_file.Row(step, *at, name, value) for name, value in values.items()]
+    metrics_file.insert_rows(run, rows)
+    write_declarations(run, declared)

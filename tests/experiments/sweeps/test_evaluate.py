@@ -1,0 +1,139 @@
+"""Runs whose list of metrics changes: nothing that was known of them is lost, and nothing stale stays."""
+
+import os
+import shutil
+
+import pytest
+import yaml
+
+from experiments.cli import main
+from experiments.records import durable, metrics_file, quantities, run_directory
+from experiments.training import measure
+from experiments.training.checkpoint_files import complete
+from experiments.training.command_line import ObjectiveCLI
+from experiments.training.commands import planned
+from tests.support.tiny import METRICS, fit_arguments, only_run, run_config, write_text
+
+
+def cloze(*rates):
+    return [METRICS[0], {"class_path": "experiments.evaluation.Cloze", "init_args": {"rates": [*rates]}}]
+
+
+def config(text, metrics, **overrides):
+    return {**run_config(text, **overrides), "evaluation": {"snapshots": 3, "metrics": metrics}}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
+
+
+@pytest.fixture(scope="module")
+def trained(text, tmp_path_factory):
+    """A run that is done, with two rates of Cloze; its data is beside it."""
+    results = tmp_path_factory.mktemp("trained")
+    ObjectiveCLI(fit_arguments(config(text, cloze(0.15, 0.5)), results))
+    return only_run(results)
+
+
+@pytest.fixture
+def run(trained, tmp_path):
+    shutil.copytree(trained.parent.parent, tmp_path / "copy")
+    return only_run(tmp_path / "copy")
+
+
+def half_done(run):
+    """Put a run back to a checkpoint before its last step."""
+    (run / run_directory.DONE).unlink()
+    for path in (complete(run / "checkpoints")[-1], complete(run / "snapshots")[-1]):
+        path.unlink()
+
+
+def fit(run, settings):
+    cli = ObjectiveCLI(fit_arguments(settings, run.parent.parent))
+    assert cli.run.directory == run
+    measure.measure_run(run, cli)
+
+
+def recorded(run):
+    return {(row.step, row.quantity, row.value) for row in metrics_file.read_metrics(run)}
+
+
+def undeclared(run):
+    return {row.quantity for row in metrics_file.read_metrics(run)} - quantities.read_declarations(
+        run
+    ).quantities.keys()
+
+
+def test_a_resumed_run_with_fewer_quantities_keeps_none_that_nothing_declares(run, text):
+    half_done(run)
+    fit(run, config(text, cloze(0.5)))
+    assert undeclared(run) == set()
+
+
+def test_measuring_by_a_sweep_keeps_what_the_run_has_recorded_of_itself(text, tmp_path, capfd):
+    def sweep(metrics):
+        grid = {"title": "Grid", "base": config(text, metrics), "axes": {"arm": {"mlm": {}}}, "seeds": [1]}
+        (tmp_path / "grid.yaml").write_text(yaml.safe_dump(grid))
+        options = ["sweep", str(tmp_path / "grid.yaml"), "--results", str(tmp_path), "--workers", "1"]
+        assert main(options) == 0, capfd.readouterr().err
+        return durable.read_json(only_run(tmp_path / "grid") / run_directory.RUN)
+
+    assert sweep(METRICS[:1]) == sweep(cloze(0.15))
+
+
+def test_record_steps_may_change_on_the_way(text, tmp_path):
+    settings = config(text, METRICS[:1], record_every_steps=1000)
+    settings["evaluation"] |= {"snapshots": 1}
+    ObjectiveCLI(fit_arguments(settings, tmp_path))
+    run = only_run(tmp_path)
+    half_done(run)
+    fit(run, {**settings, "record_every_steps": 4})
+    assert (run / run_directory.DONE).exists()
+
+
+def test_what_a_killed_process_of_the_same_number_left_is_not_taken_over(run, text):
+    left = run / f".{metrics_file.METRICS}.{os.getpid()}.tmp"
+    shutil.copy(run / metrics_file.METRICS, left)
+    fit(run, config(text, [*cloze(0.15, 0.5), METRICS[7]]))
+    rows = [(row.step, row.quantity) for row in metrics_file.read_metrics(run)]
+    assert len(rows) == len(set(rows))
+
+
+def test_back_to_the_old_list_after_a_kill(run, text, monkeypatch):
+    """Killed between the rows and what says that they are there, with another list, and then the old one again."""
+    before = recorded(run)
+    cli = planned(fit_arguments(config(text, cloze(0.5)), run.parent.parent))
+
+    class Killed(BaseException):
+        pass
+
+    original = metrics_file.insert_rows
+
+    def die(*arguments):
+        original(*arguments)
+        raise Killed
+
+    monkeypatch.setattr(metrics_file, "insert_rows", die)
+    with pytest.raises(Killed):
+        measure.measure_run(run, cli)
+    monkeypatch.undo()
+    fit(run, config(text, cloze(0.15, 0.5)))
+    assert recorded(run) == before
+
+
+def test_another_name_is_refused(run, tmp_path, capsys):
+    (tmp_path / "more.yaml").write_text(yaml.safe_dump({"name": "other", "evaluation": {"metrics": METRICS[:2]}}))
+    assert main(["evaluate", str(run), "--config", str(tmp_path / "more.yaml"), "--workers", "1"]) == 2
+    assert "only those of its evaluation" in capsys.readouterr().err
+
+
+def test_weights_of_another_precision_are_measured_as_in_training(text, tmp_path):
+    found = []
+    for name, metrics in (("all", cloze(0.15, 0.5)), ("few", METRICS[:1])):
+        settings = config(text, metrics, **{"trainer.precision": "64-true"})
+        ObjectiveCLI(fit_arguments(settings, tmp_path / name))
+        run = only_run(tmp_path / name)
+        fit(run, config(text, cloze(0.15, 0.5), **{"trainer.precision": "64-true"}))
+        found.append(recorded(run))
+    assert found[0] == found[1]
