@@ -62,8 +62,9 @@ class Results:
 
     @property
     def shared_metrics(self) -> list[Quantity]:
-        """What all arms on the same data can be compared by."""
-        return [quantity for quantity in self.quantities if quantity.comparable == "all"]
+        """What all arms on the same data can be compared by; first those on a log scale, distances to the possible."""
+        found = [quantity for quantity in self.quantities if quantity.comparable == "all"]
+        return sorted(found, key=lambda quantity: quantity.scale != "log")
 
     @property
     def headline_metrics(self) -> list[Quantity]:

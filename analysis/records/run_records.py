@@ -124,6 +124,8 @@ class RunRecords:
             return Missing(f"{self.name}: {metric.not_measured}")
         if not self.finished:
             return Missing(f"{self.name}: {self.progress}")
+        if series is None and metric is not None and metric.measured_at:
+            return Missing(f"{self.name}: not known for {self.objective}")
         if series is None:
             return Missing(f"{self.name} recorded no {quantity.label}")
         if not series.ends_finite:

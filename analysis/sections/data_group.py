@@ -72,8 +72,8 @@ def _levels(group: Results) -> list[Section]:
     if not tables:
         return []
     text = (
-        "A score is worth what it is above its baselines, which know nothing of the objectives. A bound is what no "
-        "model can beat, or no model that reads from left to right."
+        "A score says as much as it is better than its baselines, none of which was trained on the text. A bound is "
+        "what no model can beat, or no model that reads from left to right."
     )
     return [Section("levels", "Baselines and bounds", [text], tables=tables)]
 
@@ -93,8 +93,7 @@ def _convergence(found: GroupComparisons, axis: str) -> Section:
     section.text = [
         f"Budget ({AXES[axis].label} unless said otherwise) at the first crossing of a run's running best, "
         "interpolated linearly in log budget between two snapshots (of what is drawn on a log scale: in its log as "
-        "well). The CSV "
-        "files hold every axis and every seed.",
+        "well). The CSV files hold every axis and every seed.",
         *found.missing,
     ]
     everything = [threshold for some in found.thresholds.values() for threshold in some]

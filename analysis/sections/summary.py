@@ -87,12 +87,12 @@ def _at_the_end(quantity: Quantity) -> str:
 
 
 def _by_arm(group: Results, quantity: Quantity, each: Mapping[Arm, str]) -> str:
-    """`a 0.1; b 0.2; no final score yet: c; not measured: d`."""
+    """`a 0.1; b 0.2; no final score yet: c; none for: d`."""
     rest = [arm for arm in group.arms if arm not in each]
     unanswered = [arm for arm in rest if not arm.recorded(quantity) and any(run.finished for run in arm.runs)]
     later = [arm for arm in rest if arm not in unanswered]
     parts = [f"{bracketed(arm.name)} {text}" for arm, text in each.items()]
-    for words, arms in (("no final score yet", later), ("not measured", unanswered)):
+    for words, arms in (("no final score yet", later), ("none for", unanswered)):
         if arms:
             parts.append(f"{words}: {listed(arm.name for arm in arms)}")
     return "; ".join(parts)

@@ -46,25 +46,24 @@ class Level:
 
     def of(self, arm: Arm) -> float | Missing:
         """The value of one arm, mean over its seeds."""
-        if self.value is not None:
-            return self.value
         recorded = self.by_seed.get(arm.name)
-        return float(np.mean([*recorded.values()])) if recorded else Missing(f"{arm.name} recorded none")
+        return float(np.mean([*recorded.values()])) if recorded else Missing(f"not recorded by {arm.name}")
 
     def margin(self, arm: Arm) -> Interval | Missing:
         """How much better the final scores of an arm are, paired by seed; negative where they are worse."""
-        scores, shared = arm.final_scores(self.score), self.value
-        levels = self.by_seed.get(arm.name, {}) if shared is None else dict.fromkeys(scores, shared)
+        scores, levels = arm.final_scores(self.score), self.by_seed.get(arm.name, {})
         sign = -1 if self.score.better == "lower" else 1
         found = paired_difference(
             {seed: sign * score for seed, score in scores.items()},
             {seed: sign * level for seed, level in levels.items()},
         )
-        return arm.why_missing(self.score) if found is None else found
+        if found is not None:
+            return found
+        return Missing(f"not recorded by {arm.name}") if scores else arm.why_missing(self.score)
 
 
 def levels_of(group: Results, score: Quantity) -> list[Level]:
-    """Chance where it is declared, then the levels recorded, in the order declared."""
+    """Chance and the other baselines, then the bounds; each from the worst to the best."""
     levels = []
     if score.chance is not None:
         chance = {arm.name: {run.seed: score.chance for run in arm.runs} for arm in group.arms}
@@ -75,7 +74,8 @@ def levels_of(group: Results, score: Quantity) -> list[Level]:
             by_seed = {name: seeds for name, seeds in by_seed.items() if seeds}
             if by_seed:
                 levels.append(Level(score, quantity.label, quantity.bounds, by_seed))
-    return levels
+    sign = -1 if score.better == "lower" else 1
+    return sorted(levels, key=lambda level: (level.bounds != "", max(sign * value for value in level.values)))
 
 
 def _last_values(arm: Arm, quantity: Quantity) -> dict[int, float]:
@@ -93,13 +93,15 @@ def verdict(arm: Arm, levels: Sequence[Level]) -> str:
     if score.no_conclusion:
         return score.no_conclusion
     by_place: dict[str, list[str]] = {"better than": [], "not distinguishable from": [], "worse than": []}
-    bounded = []
+    bounds, bounded = [level for level in levels if level.bounds], []
     for level in levels:
         margin = level.margin(arm)
         if isinstance(margin, Missing) or margin.no_conclusion:
             bounded.append(f"{level.name}: {margin if isinstance(margin, Missing) else margin.no_conclusion}")
-        elif level.bounds:
+        elif level.bounds and (margin.mean > 0 or level.bounds == "causal" or len(bounds) == 1):
             bounded.append(_beside_bound(arm, level, margin))
+        elif level.bounds:
+            continue  # that no model passes the wider bound says nothing beside the narrower one
         else:
             place = "better than" if margin.mean > 0 else "worse than"
             by_place[place if margin.excludes(0) else "not distinguishable from"].append(level.name)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +29,10 @@ DEFAULT_METRICS = [
 ]
 
 
+class MetricFailed(ValueError):
+    """A metric raised an error or broke its contract; the message names the metric, and where."""
+
+
 @dataclass(frozen=True)
 class EvaluationConfig:
     """When and by what a run is measured."""
@@ -47,8 +53,13 @@ class EvaluationConfig:
         """Of plain values, as a configuration has them.
 
         Raises:
-            ValueError: when a metric is not one, or refuses its settings.
+            ValueError: when a metric is not one, refuses its settings, or is named twice.
         """
+        if plain["metrics"] is None:
+            raise ValueError("evaluation.metrics must be a list of class paths, [] for none, but is null")
+        for place, one in enumerate(plain["metrics"]):
+            if one in plain["metrics"][:place]:
+                raise ValueError(f"evaluation.metrics names {one['class_path']} twice with equal settings; remove one")
         return cls(**{**plain, "metrics": [build_metric(one) for one in plain["metrics"]]})
 
 
@@ -66,21 +77,36 @@ class Evaluation:
     Args:
         metrics: class path and settings of each, as plain values.
         measured_on: the settings of the data that decide what is measured on (`experiments.data.settings`).
+        reserved: names of quantities that are not a metric's to record.
 
     Raises:
-        ValueError: when a metric refuses its settings or the data, or two declare the same quantity.
+        ValueError: when a metric refuses its settings or the data, declares a reserved quantity, or two declare the
+            same one.
     """
 
     def __init__(
-        self, data: BlockData, metrics: Sequence[Mapping[str, Any]], measured_on: Mapping[str, Any] | None = None
+        self,
+        data: BlockData,
+        metrics: Sequence[Mapping[str, Any]],
+        measured_on: Mapping[str, Any] | None = None,
+        reserved: Collection[str] = (),
     ) -> None:
         self.metrics = [build_metric(plain) for plain in metrics]
         self.quantities, self.records = [], []
         owners: dict[str, str] = {}
         for metric, plain in zip(self.metrics, metrics, strict=True):
-            metric.prepare(data)
-            declared = {quantity.name: quantity for quantity in metric.quantities()}
+            with _blamed_on(plain["class_path"]):
+                metric.prepare(data)
+                found = metric.quantities()
+                declared = {quantity.name: quantity for quantity in found}
+            if len(declared) < len(found):
+                raise ValueError(f"{plain['class_path']} declares two quantities of one name; rename one of them")
             for name in declared:
+                if name in reserved:
+                    raise ValueError(
+                        f"{plain['class_path']} declares the quantity {name}, which training records itself; give it "
+                        f"another name"
+                    )
                 if name in owners:
                     raise ValueError(
                         f"{owners[name]} and {plain['class_path']} both declare the quantity {name}; leave one of them "
@@ -114,17 +140,44 @@ class Evaluation:
                 continue
             reason = ""
             try:
-                found = metric.measure(objective)
+                with _blamed_on(record.class_path):
+                    found = {name: float(value) for name, value in metric.measure(objective).items()}
             except NotMeasured as why:
                 found, reason = {}, str(why)
             if undeclared := sorted(found.keys() - quantities.keys()):
-                raise ValueError(f"{record.class_path} measures {', '.join(undeclared)} without declaring it")
-            values |= {name: float(value) for name, value in found.items()}
+                raise MetricFailed(
+                    f"{record.class_path} measures {', '.join(undeclared)} without declaring it; add it to its "
+                    f"quantities()"
+                )
+            values |= found
             measured_at = tuple(sorted({*known.measured_at, tokens}))
             now = replace(record, measured_at=measured_at, not_measured=reason)
             rest = _without_rivals(declared, record)
             declared = Declarations({**rest.quantities, **quantities}, (*rest.metrics, now))
-        return values, declared
+        return values, self._in_order(declared)
+
+    def _in_order(self, declared: Declarations) -> Declarations:
+        """What these metrics declare last, in their order, whenever each was measured."""
+        ours = [one for record in self.records for one in declared.metrics if one.identity == record.identity]
+        names = [name for one in ours for name in one.quantities]
+        rest = {name: quantity for name, quantity in declared.quantities.items() if name not in names}
+        others = [one for one in declared.metrics if one not in ours]
+        return Declarations({**rest, **{name: declared.quantities[name] for name in names}}, (*others, *ours))
+
+
+@contextmanager
+def _blamed_on(class_path: str) -> Iterator[None]:
+    """Name the metric in what its own code raises."""
+    try:
+        yield
+    except NotMeasured:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise MetricFailed(
+            f"the metric {class_path} raised {type(error).__name__}: {error} ({last.filename}, line {last.lineno}); "
+            f"correct it, or leave it out of evaluation.metrics"
+        ) from error
 
 
 def metric_record(

@@ -5,7 +5,6 @@ A report shows and compares quantities by what is declared here, and by nothing 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,8 +20,8 @@ class Quantity:
     """One recorded quantity, declared by the metric that measures it.
 
     Raises:
-        ValueError: when better, comparable, scale or bounds has another value than those below, or a score does not
-            say which way is better.
+        ValueError: when better, comparable, scale or bounds has another value than those below, a score does not say
+            which way is better, or the name cannot stand in metrics.csv.
     """
 
     name: str
@@ -56,6 +55,8 @@ class Quantity:
     """Whole sentences for the reader of a report: what it measures, and what to keep in mind."""
 
     def __post_init__(self) -> None:
+        if not self.name or not self.name.isprintable() or set(self.name) & {",", '"'}:
+            raise ValueError(f"a quantity's name is one line without commas and quotation marks, but is {self.name!r}")
         choices = {
             "better": ("higher", "lower", ""),
             "comparable": ("all", "question", ""),
@@ -100,9 +101,7 @@ class Declarations:
 
 def write_declarations(run: Path, declared: Declarations) -> None:
     """Replace a run's quantities.json."""
-    # In an order that does not depend on when each was measured.
-    quantities = sorted(declared.quantities.values(), key=lambda quantity: quantity.name)
-    metrics = sorted(declared.metrics, key=lambda metric: (metric.class_path, json.dumps(metric.init_args)))
+    quantities, metrics = declared.quantities.values(), declared.metrics
     content = {"quantities": [*map(asdict, quantities)], "metrics": [*map(asdict, metrics)]}
     durable.write_json(Path(run) / QUANTITIES, content)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from experiments.data import BlockData
 from experiments.data.settings import measured_on
-from experiments.evaluation.evaluation import Evaluation
+from experiments.evaluation.evaluation import Evaluation, MetricFailed
 from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.training.callbacks import Checkpoints, Snapshots, Status, StopRequest
 from experiments.training.checkpoint_files import complete, remove_unfinished, verify
@@ -66,7 +66,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
         ValueError: when it was begun with other data or weights, or when its checkpoint is damaged.
     """
     directory = run.directory
-    evaluation = Evaluation(data, run.config["evaluation"]["metrics"], measured_on(run.config["data"]))
+    evaluation = run_evaluation(data, run.config)
     if trainer.is_global_zero:
         remove_unfinished(directory)
     checkpoints = complete(directory / "checkpoints")
@@ -96,6 +96,9 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
         trainer.fit(model, data, ckpt_path=str(checkpoint) if checkpoint else None)
     except SIGTERMException:
         pass  # one that came before our handler was in its place: the run has saved at the end of its step all the same
+    except MetricFailed as error:  # says by itself what is to be done
+        status.write(state="failed", error=str(error))
+        raise
     except BaseException as error:
         status.write(state="failed", error=f"{type(error).__name__}: {error}")
         raise TrainingFailed(f"{type(error).__name__}: {error}") from error
@@ -144,6 +147,11 @@ def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: 
         "corpus": data.source,
     }
     durable.write_json(path, {**run.description, **planned, **measured})
+
+
+def run_evaluation(data: BlockData, config: Mapping[str, Any]) -> Evaluation:
+    """The metrics of a run's configuration, on its data. Raises ValueError when one of them is refused."""
+    return Evaluation(data, config["evaluation"]["metrics"], measured_on(config["data"]), TRAINING)
 
 
 def begin_declarations(directory: Path, evaluation: Evaluation) -> None:

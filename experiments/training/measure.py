@@ -17,7 +17,7 @@ from experiments.records import durable, metrics_file, run_directory
 from experiments.records.quantities import read_declarations, write_declarations
 from experiments.training.checkpoint_files import complete, remove_unfinished, verify
 from experiments.training.command_line import ObjectiveCLI
-from experiments.training.loop import begin_declarations, locked
+from experiments.training.loop import begin_declarations, locked, run_evaluation
 from experiments.training.run_spec import RunSpec
 from objectives import load_objective
 from objectives.identity import import_object
@@ -41,9 +41,9 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
         data = cli.build_data()
         _check_data(run, data)
         snapshots = unmeasured(run, cli.run.config)
+        evaluation = run_evaluation(data, cli.run.config)
         config = yaml.safe_dump(cli.run.config, sort_keys=False, allow_unicode=True)
         durable.write_text(run / run_directory.CONFIG, config)
-        evaluation = Evaluation(data, cli.run.config["evaluation"]["metrics"], measured_on(cli.run.config["data"]))
         begin_declarations(run, evaluation)
         device = str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
         for number, snapshot in enumerate(snapshots, start=1):

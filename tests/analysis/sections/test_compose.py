@@ -43,7 +43,11 @@ def test_each_data_group_has_its_parts_under_its_own_names(report):
     anchors = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(set(anchors)) == len(anchors)
     assert page.text.count("Published, not measured here") == 1
-    for words in ("4 arms, on 2 data groups", "known rules: Excess loss at the end", "known rules: Own questions"):
+    for words in (
+        "4 arms, on 2 data groups",
+        "known rules: Excess loss (nats per target), less is better, at the end",
+        "known rules: Own questions",
+    ):
         assert words in page.text
     assert "refused" not in page.text.lower() and "different budgets" not in page.text
 

@@ -49,7 +49,7 @@ def test_an_arm_that_does_not_answer_is_named_as_that(builder):
     builder.run(replace(MLM, quantities={"validation/loss": constant(4.0)}), 0)
     builder.pending(minimal(PREFIX), 0)
     (said,) = score_sentences(read_results(builder.finish()), declaration("word_swap/accuracy"))
-    assert said.endswith("(n = 1); no final score yet: prefix, half; not measured: mlm.")
+    assert said.endswith("(n = 1); no final score yet: prefix, half; none for: mlm.")
 
 
 def test_of_many_comparisons_arms_are_listed_by_verdict(builder):
