@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
 from analysis.figures.seeds import budget_axis, draw_dots, name_rows, seed_handle
 from analysis.figures.style import GREY, Drawing, panels, plain
-from analysis.records.labels import AXES, with_unit
+from analysis.records.labels import AXES, listed, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
 from analysis.statistics.compare import Comparison
@@ -92,7 +92,7 @@ def budget_ratios_figure(
     name_rows(axes[0], [f"{with_unit(row.quantity)} = {row.shown}" for row in rows])
     bound = Line2D([], [], ls="", marker=">", ms=6, color=GREY, label="bound only, one side is censored")
     draw_legend(figure, [pair.arm for pair in paired], group, [seed_handle(), bound])
-    references = "; ".join(dict.fromkeys(pair.reference.name for pair in paired))
+    references = listed(dict.fromkeys(pair.reference.name for pair in paired))
     caption = (
         f"Budget of each arm over that of its reference ({references}) to the same threshold, paired by seed. Open "
         "dots are seeds, markers their geometric mean, bars the 95 % t-interval of its log (cut at the frame). Right "

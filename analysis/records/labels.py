@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from experiments.records.quantities import Quantity
@@ -40,3 +41,13 @@ def unit_and_direction(quantity: Quantity) -> str:
 def capitalised(text: str) -> str:
     """Text with its first letter as a capital, the rest left as it is."""
     return text[:1].upper() + text[1:]
+
+
+def bracketed(name: str) -> str:
+    """The name of an arm of several levels in brackets, so that it can be told from what stands beside it."""
+    return f"({name})" if "; " in name else name
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of arms, so that one can tell where each ends."""
+    return "; ".join(map(bracketed, names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.figures.overview import overview_figure
+from analysis.records.labels import bracketed
 from analysis.records.results import Results
 from analysis.sections.data_group import data_group_sections
 from analysis.sections.document import Document, Section, disambiguate
@@ -74,7 +75,7 @@ def _pairing(groups: Sequence[GroupComparisons]) -> Section:
     if not pairs:
         section.text.append("Nothing is compared, so nothing has to be paired.")
     for prefix, pair in pairs:
-        names = f"{prefix}{pair.arm.name} and {pair.reference.name}"
+        names = f"{prefix}{bracketed(pair.arm.name)} and {bracketed(pair.reference.name)}"
         if pair.seeds:
             seeds = ", ".join(map(str, pair.seeds))
             section.text.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.figures.factor_curves import factor_curves_figure
 from analysis.records.factors import Factor, varying_factors
-from analysis.records.labels import with_unit
+from analysis.records.labels import bracketed, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
 from analysis.sections.document import Section
@@ -57,7 +57,7 @@ def _best_sentence(factor: Factor, compared: list[Line], quantity: Quantity) -> 
     if len(compared) == 1:
         ((name, text),) = best.items()
         return f"Best {factor.name} for {name} by {with_unit(quantity)}: {text}."
-    each = "; ".join(f"{name} {text}" for name, text in best.items())
+    each = "; ".join(f"{bracketed(name)} {text}" for name, text in best.items())
     return f"Best {factor.name} by {with_unit(quantity)}: {each}."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.records.labels import AXES, capitalised, with_unit
+from analysis.records.labels import AXES, bracketed, capitalised, listed, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing, finished_of_planned
 from analysis.sections.factors import best_sentences
@@ -91,10 +91,10 @@ def _by_arm(group: Results, quantity: Quantity, each: Mapping[Arm, str]) -> str:
     rest = [arm for arm in group.arms if arm not in each]
     unanswered = [arm for arm in rest if not arm.recorded(quantity) and any(run.finished for run in arm.runs)]
     later = [arm for arm in rest if arm not in unanswered]
-    parts = [f"{arm.name} {text}" for arm, text in each.items()]
+    parts = [f"{bracketed(arm.name)} {text}" for arm, text in each.items()]
     for words, arms in (("no final score yet", later), ("none for", unanswered)):
         if arms:
-            parts.append(f"{words}: {'; '.join(arm.name for arm in arms)}")
+            parts.append(f"{words}: {listed(arm.name for arm in arms)}")
     return "; ".join(parts)
 
 
@@ -113,7 +113,7 @@ def _baseline_sentence(group: Results, level: Level) -> list[str]:
     for arm, score in found.items():
         own = level.of(arm)
         beside = f" against {own:.3f}" if level.value is None and isinstance(own, float) else ""
-        scores.append(f"{arm.name} {score.mean:.3f}{beside}")
+        scores.append(f"{bracketed(arm.name)} {score.mean:.3f}{beside}")
     value = f" {level.value:.3f}," if level.value is not None else ""
     return [
         f"{capitalised(level.score.label)}: the baseline {level.name} scores{value} at least as good as {arms} "
@@ -176,13 +176,13 @@ def _ratio_verdict(ratio: Interval | Missing) -> str:
 
 def _grouped(verdicts: Mapping[Comparison, str], *clear: str) -> str:
     """`5 arms against r. Ahead: a; b. Behind: c. Not distinguishable: d. No conclusion: e.`"""
-    references = "; ".join(dict.fromkeys(pair.reference.name for pair in verdicts))
+    references = listed(dict.fromkeys(pair.reference.name for pair in verdicts))
     sentences = [f"{len(verdicts)} arms against {references}"]
     known = (*clear, UNCLEAR)
     for one in (*known, None):
         names = [pair.arm.name for pair, v in verdicts.items() if (v == one if one else v not in known)]
         if names:
-            sentences.append(f"{capitalised(one or 'no conclusion')}: {'; '.join(names)}")
+            sentences.append(f"{capitalised(one or 'no conclusion')}: {listed(names)}")
     return ". ".join(sentences) + "."
 
 
@@ -194,4 +194,8 @@ def _supervision_sentence(group: Results) -> list[str]:
             each[arm.name] = f"{t_interval(found).mean:.3f}"
     if len(each) > 1 and len(set(each.values())) == 1:
         return [f"Targets per token read: {next(iter(each.values()))} in every arm."]
-    return [f"Targets per token read: {'; '.join(f'{name} {value}' for name, value in each.items())}."] if each else []
+    return (
+        [f"Targets per token read: {'; '.join(f'{bracketed(name)} {value}' for name, value in each.items())}."]
+        if each
+        else []
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analysis.records.labels import bracketed
 from analysis.records.pairing import Unpaired, require_paired
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing, RunRecords
@@ -41,7 +42,7 @@ class Comparison:
 
     @property
     def names(self) -> str:
-        return f"{self.arm.name} − {self.reference.name}"
+        return f"{bracketed(self.arm.name)} − {bracketed(self.reference.name)}"
 
     def difference(self, quantity: Quantity) -> Interval | Missing:
         """Paired difference of the final scores, arm − reference, with its t-interval over seeds."""

@@ -14,19 +14,19 @@ def names(results):
 
 def test_arms_are_compared_along_the_axis_of_objectives_within_equal_levels_of_the_others(builder):
     assert names(crossed_grid(builder, rates=(0.001, 0.003))) == [
-        f"{rate}; {width}; mlm − {rate}; {width}; clm" for rate in (0.001, 0.003) for width in (64, 128)
+        f"({rate}; {width}; mlm) − ({rate}; {width}; clm)" for rate in (0.001, 0.003) for width in (64, 128)
     ]
 
 
 @pytest.mark.parametrize("reference", ["mlm", "0.001; 64; mlm"])
 def test_a_grid_may_name_an_arm_or_its_level(reference, builder):
     found = names(crossed_grid(builder, rates=(0.001, 0.003), widths=(64,), reference=reference))
-    assert found == ["0.001; 64; clm − 0.001; 64; mlm", "0.003; 64; clm − 0.003; 64; mlm"]
+    assert found == ["(0.001; 64; clm) − (0.001; 64; mlm)", "(0.003; 64; clm) − (0.003; 64; mlm)"]
 
 
 def test_a_level_decides_along_which_axis_arms_are_compared(builder):
     found = names(crossed_grid(builder, rates=(0.001, 0.003), widths=(64,), reference="0.003"))
-    assert found == ["0.001; 64; clm − 0.003; 64; clm", "0.001; 64; mlm − 0.003; 64; mlm"]
+    assert found == ["(0.001; 64; clm) − (0.003; 64; clm)", "(0.001; 64; mlm) − (0.003; 64; mlm)"]
 
 
 def test_without_a_causal_arm_the_first_is_the_reference(builder):
