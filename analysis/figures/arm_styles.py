@@ -74,6 +74,11 @@ def draw_legend(figure: Figure, arms: Sequence[Arm], results: Results, extra: Se
         label = f"{style.name} ({n})"
         handles.append(Line2D([], [], color=style.color, ls=style.line, marker=style.marker, label=label))
     handles += {str(handle.get_label()): handle for handle in extra}.values()
+    place_legend(figure, handles)
+
+
+def place_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
+    """A legend below the panels, in as many columns as the width holds."""
     longest = max((len(str(handle.get_label())) for handle in handles), default=1)
     characters = int(figure.get_figwidth() * 13)
     columns = max(1, min(len(handles), characters // (longest + 9)))

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmStyle, arm_styles
+from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmStyle, arm_styles, place_legend
 from analysis.figures.seeds import seed_handle
 from analysis.figures.style import Drawing, panels, plain
 from analysis.records.factors import Factor
@@ -20,6 +20,8 @@ from analysis.statistics.factor_effects import Line
 from analysis.statistics.intervals import log_interval, t_interval
 from experiments.records.quantities import Quantity
 
+MOST_LEVELS = 4
+"""Level lines of more arms would hide the curves."""
 WIDE_SPAN = 10
 """Settings that span more than this factor are drawn on a log scale."""
 
@@ -32,7 +34,9 @@ def factor_curves_figure(
     shown = [quantity for quantity in quantities if any(arm.final_scores(quantity) for arm in arms)]
     if not shown:
         return None
-    styles, level = _line_styles(group, lines), [arm for arm in group.arms if arm not in factor.settings]
+    level = [arm for arm in group.arms if arm not in factor.settings]
+    level = level if len(level) <= MOST_LEVELS else []
+    styles = _line_styles(group, lines, {arm_styles(group)[arm.name].color for arm in level})
     figure, axes = panels(len(shown), 3, width=3.8)
     for ax, quantity in zip(axes, shown, strict=True):
         drawn: list[float] = []
@@ -47,21 +51,23 @@ def factor_curves_figure(
         ax.set_ylabel(unit_and_direction(quantity))
         ax.set_title(plain(quantity.label))
     handles = [_handle(style) for style in (*styles, *(arm_styles(group)[arm.name] for arm in level))] + [seed_handle()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=_columns(handles, figure.get_figwidth()))
+    place_legend(figure, handles)
     caption = (
         f"Final score over {factor.name}. Open dots are seeds, markers their mean, bars its 95 % t-interval (cut at "
         "the frame). Each curve joins arms that differ by nothing else."
     )
     if level:
-        caption += f" Level lines are the means of arms without a {factor.name}: {listed(a.name for a in level)}."
+        caption += f" Level lines are the means of arms without a {factor.name}: {listed(arm.name for arm in level)}."
     return Drawing(factor.slug.replace("_", "-"), caption, figure)
 
 
-def _line_styles(group: Results, lines: Sequence[Line]) -> list[ArmStyle]:
-    """That of the reference blue, the next vermilion; those of causal arms solid."""
+def _line_styles(group: Results, lines: Sequence[Line], used: set[str]) -> list[ArmStyle]:
+    """That of the reference first, in colours not used for arms without the factor; those of causal arms solid."""
     first = group.references.first
     ahead = sorted(range(len(lines)), key=lambda i: first not in lines[i].arms.values())
-    looks = zip(cycle((BLUE, VERMILION, *OTHERS)), cycle(("o", *MARKERS)), strict=False)
+    looks = zip(
+        cycle(color for color in (BLUE, VERMILION, *OTHERS) if color not in used), cycle(("o", *MARKERS)), strict=False
+    )
     styles: dict[int, ArmStyle] = {}
     for i, (color, marker) in zip(ahead, looks, strict=False):
         solid = all(arm.is_causal for arm in lines[i].arms.values())
@@ -116,8 +122,3 @@ def _scale(ax: Axes, factor: Factor, settings: Sequence[float | str], drawn: Seq
 
 def _handle(style: ArmStyle) -> Line2D:
     return Line2D([], [], color=style.color, ls=style.line, marker=style.marker, label=style.name)
-
-
-def _columns(handles: Sequence[Line2D], width: float) -> int:
-    longest = max(len(str(handle.get_label())) for handle in handles)
-    return max(1, min(len(handles), int(width * 13) // (longest + 9)))

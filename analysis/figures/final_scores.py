@@ -1,4 +1,4 @@
-"""Figures of final scores: by arm, and by mask rate."""
+"""The figure of final scores by arm."""
 
 from __future__ import annotations
 

@@ -44,10 +44,10 @@ def capitalised(text: str) -> str:
 
 
 def bracketed(name: str) -> str:
-    """A name of several parts in brackets, so that it can be told from those beside it."""
+    """The name of an arm of several levels in brackets, so that it can be told from what stands beside it."""
     return f"({name})" if "; " in name else name
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names in a row, so that one can tell where each ends."""
+    """Names of arms, so that one can tell where each ends."""
     return "; ".join(map(bracketed, names))

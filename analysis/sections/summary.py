@@ -39,7 +39,7 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
             "when its interval excludes 0, a ratio only when it excludes 1."
         )
     if not pairs:
-        lines.append("There is only one arm, or no reference arm, so nothing is compared.")
+        lines.append("No arm has another to be compared with, so nothing is compared.")
     for group in groups:
         lines += [group.results.prefix + line for line in _data_group(group, axis)]
     if any(len({arm.traits.question for arm in group.results.arms}) > 1 for group in groups):
@@ -54,17 +54,17 @@ def _data_group(found: GroupComparisons, axis: str) -> list[str]:
     compared = [pair for pair in found.pairs if pair.refusal is None]
     lines = []
     for quantity in group.headline_metrics:
-        lines += score_sentences(group, quantity)
-        lines += _final_sentences(compared, quantity) if compared else []
+        lines += final_score_sentences(group, quantity)
+        lines += _difference_sentences(compared, quantity) if compared else []
     for threshold in found.headline if compared else []:
         lines += _budget_sentences(compared, threshold, axis)
     return [*lines, *best_sentences(group), *_supervision_sentence(group)]
 
 
-def score_sentences(group: Results, quantity: Quantity) -> list[str]:
+def final_score_sentences(group: Results, quantity: Quantity) -> list[str]:
     """What every arm scores at the end, where that lies beside the bounds, and which baselines are not beaten."""
     levels = levels_of(group, quantity)
-    bounds = [level for level in levels if level.bounds]
+    bounds = sorted((level for level in levels if level.bounds), key=lambda level: level.bounds != "causal")
     causal = [level for level in bounds if level.bounds == "causal"]
     each = {}
     for arm in group.arms:
@@ -121,7 +121,7 @@ def _baseline_sentence(group: Results, level: Level) -> list[str]:
     ]
 
 
-def _final_sentences(pairs: Sequence[Comparison], quantity: Quantity) -> list[str]:
+def _difference_sentences(pairs: Sequence[Comparison], quantity: Quantity) -> list[str]:
     """How the arms compare at the end by one quantity."""
     when = f"{capitalised(quantity.label)}, at the end"
     if len(pairs) > FEW:
@@ -195,4 +195,8 @@ def _supervision_sentence(group: Results) -> list[str]:
             each[bracketed(arm.name)] = f"{t_interval(found).mean:.3f}"
     if len(each) > 1 and len(set(each.values())) == 1:
         return [f"Targets per token read: {next(iter(each.values()))} in every arm."]
-    return [f"Targets per token read: {'; '.join(f'{name} {value}' for name, value in each.items())}."] if each else []
+    return (
+        [f"Targets per token read: {'; '.join(f'{bracketed(name)} {value}' for name, value in each.items())}."]
+        if each
+        else []
+    )

@@ -21,7 +21,6 @@ Cell = tuple[Setting, ...]
 class Line:
     """Arms that differ by one factor alone: by setting, numbers in order."""
 
-    factor: Factor
     context: str
     """What else they are, where that tells them from other lines."""
     arms: dict[Setting, Arm]
@@ -90,7 +89,7 @@ def lines(group: Results, factors: Sequence[Factor], factor: Factor) -> list[Lin
     for context, cells in _crossed(group, factors, factor):
         arms = {level: cells[level,] for level in factor.levels if (level,) in cells}
         if len(arms) > 1:
-            found.append(Line(factor, context, arms, arms[reference_setting(group, factor, arms)]))
+            found.append(Line(context, arms, arms[reference_setting(group, factor, arms)]))
     return found
 
 

@@ -12,7 +12,7 @@ from experiments.data import BlockData
 from experiments.evaluation.metric import NotMeasured, SharedMetric
 from experiments.records.quantities import Declarations, MetricRecord
 from objectives import Objective
-from objectives.identity import import_object
+from objectives.identity import build_arguments, import_object
 
 DEFAULT_METRICS = [
     {"class_path": f"experiments.evaluation.{name}"}
@@ -68,7 +68,7 @@ def build_metric(plain: Mapping[str, Any]) -> SharedMetric:
     cls = import_object(plain["class_path"])
     if not (isinstance(cls, type) and issubclass(cls, SharedMetric)):
         raise ValueError(f"{plain['class_path']} is not a SharedMetric, so it cannot be one of evaluation.metrics")
-    return cls(**(plain.get("init_args") or {}))
+    return cls(**build_arguments(cls, plain.get("init_args") or {}))
 
 
 class Evaluation:

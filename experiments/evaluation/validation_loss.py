@@ -27,11 +27,11 @@ class ValidationLoss(SharedMetric):
     where that is known for every view."""
 
     def quantities(self) -> list[Quantity]:
-        own = "On the question of the arm's own objective, which only arms of the same question share."
+        own = "On the question of the arm's own objective, by which only arms of the same question can be compared."
         characters = "Nats of the predicted tokens over the characters they stand for, in bits."
         excess, error = excess_quantities("validation", "excess loss")
         return [
-            Quantity("validation/loss", "validation loss", NATS, "lower", "question", description=own),
+            Quantity("validation/loss", "validation loss", NATS, "lower", "question", figure="losses", description=own),
             Quantity("validation/accuracy", "validation accuracy", "accuracy", "higher", "question", description=own),
             Quantity(
                 "validation/bits_per_character",

@@ -27,8 +27,8 @@ FILL_NOTES = {
     "causal candidates": "probabilities are shares among the candidates, by the chain rule of the whole sentence",
 }
 NO_JOINT = (
-    "MLM defines no joint distribution: what these samples are samples of depends on the procedure ({method}), and "
-    "they have no probability"
+    "a masked model defines no joint distribution: what these samples are samples of depends on the procedure "
+    "({method}), and they have no probability"
 )
 MODEL_HELP = "a run, with or without its hash; a checkpoint of one; a Hugging Face folder; or hf:NAME"
 
@@ -159,7 +159,7 @@ def fill_command(options: argparse.Namespace) -> int:
 
 def generate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "A causal model writes from left to right, a sample of the probability it defines. "
+        "A causal model writes from left to right, a sample of the probability it defines; "
         + NO_JOINT.format(method="unmasking or gibbs")
         + ". Special tokens are never written. The same seed gives the same text."
     )

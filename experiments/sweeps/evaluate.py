@@ -74,9 +74,10 @@ def _arguments(run: Path, config: str | None) -> list[str]:
 
 
 def _imports(directory: Path) -> list[str]:
-    """What the grid allows to import, of a directory of a grid."""
-    path = directory / run_directory.GRID
-    grid = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """What a grid allows to import, of its directory or of that of one of its runs."""
+    places = (directory, directory.resolve().parent.parent)
+    path = next((place / run_directory.GRID for place in places if (place / run_directory.GRID).exists()), None)
+    grid = {} if path is None else yaml.safe_load(path.read_text(encoding="utf-8"))
     return list(grid.get("imports") or [])
 
 

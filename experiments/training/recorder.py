@@ -19,7 +19,15 @@ OWN_LOSS = "Of the batches since the last record, on the question of the arm's o
 TRAINING = {
     quantity.name: quantity
     for quantity in (
-        Quantity("train/loss", "training loss", "nats per target", "lower", "question", description=OWN_LOSS),
+        Quantity(
+            "train/loss",
+            "training loss",
+            "nats per target",
+            "lower",
+            "question",
+            figure="losses",
+            description=OWN_LOSS,
+        ),
         Quantity("train/learning_rate", "learning rate", "per step"),
         Quantity("ledger/selected", "positions selected for corruption", "positions"),
         Quantity("ledger/corrupted", "positions shown changed", "positions"),

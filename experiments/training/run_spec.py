@@ -19,16 +19,6 @@ from objectives.identity import build_arguments, import_object, shortened
 
 IDENTITY_VERSION = 1
 """Part of every hash. Settings that equal their defaults are not, so raise it when a default changes."""
-NOT_IDENTITY = (
-    "config",
-    "results",
-    "name",
-    "threads",
-    "evaluation",
-    "record_every_steps",
-    "checkpoint_every_steps",
-)
-"""Settings that say where, how fast and how it is measured, not what is trained."""
 TRAINER_DEFAULTS = {
     "accelerator": "auto",
     "devices": 1,
@@ -122,10 +112,9 @@ def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     Neither what is measured, recorded or shown, nor any value that equals its default: a new setting that is off by
     default leaves the hash of every run alone.
     """
-    rest = {key: value for key, value in config.items() if key not in NOT_IDENTITY}
     return {
-        **rest,
         "version": IDENTITY_VERSION,
+        "seed_everything": config["seed_everything"],
         "model": shortened(config["model"]),
         "data": trained_on(config["data"]),
         "trainer": _trainer_identity(config["trainer"]),

@@ -33,10 +33,10 @@ def test_a_curve_for_each_line_and_a_log_axis_over_decades(builder):
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.0001", "0.001", "0.01"]
     (legend,) = drawing.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        "clm; width 64",
-        "clm; width 128",
-        "mlm; width 64",
-        "mlm; width 128",
+        "width 64; clm",
+        "width 64; mlm",
+        "width 128; clm",
+        "width 128; mlm",
         "one seed",
     ]
     assert sum(len(line.get_xdata()) == 3 and len(set(line.get_xdata())) == 3 for line in ax.lines) == 4

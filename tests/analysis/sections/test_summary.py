@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from analysis.records.read_results import read_results
-from analysis.sections.summary import score_sentences, summarise
+from analysis.sections.summary import final_score_sentences, summarise
 from analysis.statistics.group_comparisons import compare_within
 from analysis.statistics.intervals import t_interval
 from tests.support.declarations import declaration
@@ -11,11 +11,11 @@ EXCESS_LOSS, BOOKS = declaration("validation/excess_loss"), declaration("probe/b
 
 
 def test_scores_stand_beside_the_bounds(known_rules):
-    (excess,) = score_sentences(known_rules, EXCESS_LOSS)
+    (excess,) = final_score_sentences(known_rules, EXCESS_LOSS)
     clm, mlm = (t_interval(arm.final_scores(EXCESS_LOSS).values()) for arm in known_rules.arms)
     assert excess.startswith("Excess loss (nats per target), less is better, at the end: clm ")
     assert f"clm {clm.mean:.3f} [{clm.low:.3f}, {clm.high:.3f}] (n = 3); mlm {mlm.mean:.3f} [" in excess
-    (probe,) = score_sentences(known_rules, declaration(STATES_ACCURACY))
+    (probe,) = final_score_sentences(known_rules, declaration(STATES_ACCURACY))
     assert "(n = 3), below the best that a causal model" in probe and "(n = 3), above what any causal model" in probe
     assert "Best guess from the past 0.800, which no causal model can beat; best guess from both sides 0.910" in probe
 
@@ -27,7 +27,7 @@ def test_a_baseline_that_is_not_beaten_is_named(builder):
             quantities = {**plan.quantities, "probe/books/bag_of_tokens_accuracy": constant(bag)}
             builder.run(replace(plan, quantities=quantities), seed)
     group = read_results(builder.finish())
-    scores, baseline = score_sentences(group, BOOKS)
+    scores, baseline = final_score_sentences(group, BOOKS)
     assert scores.startswith("Books probe, accuracy, at the end: clm 0.7")
     assert "the baseline bag of tokens scores 0.700, at least as good as 1 of 2 arms (mlm 0.599)." in baseline
     assert "majority class" not in " ".join((scores, baseline))
@@ -37,7 +37,7 @@ def test_a_baseline_that_no_arm_beats(builder):
     plan = replace(CLM, quantities={BOOKS.name: constant(0.5), "probe/books/bag_of_tokens_accuracy": constant(0.53)})
     builder.run(plan, 0)
     builder.run(replace(MLM, quantities={**plan.quantities, BOOKS.name: constant(0.43)}), 0)
-    said = score_sentences(read_results(builder.finish()), BOOKS)
+    said = final_score_sentences(read_results(builder.finish()), BOOKS)
     assert said[1] == (
         "Books probe, accuracy: the baseline bag of tokens scores 0.530, at least as good as every arm (clm 0.500; "
         "mlm 0.430)."
@@ -48,7 +48,7 @@ def test_an_arm_that_does_not_answer_is_named_as_that(builder):
     builder.run(minimal(CLM), 0)
     builder.run(replace(MLM, quantities={"validation/loss": constant(4.0)}), 0)
     builder.pending(minimal(PREFIX), 0)
-    (said,) = score_sentences(read_results(builder.finish()), declaration("word_swap/accuracy"))
+    (said,) = final_score_sentences(read_results(builder.finish()), declaration("word_swap/accuracy"))
     assert said.endswith("(n = 1); no final score yet: prefix, half; none for: mlm.")
 
 

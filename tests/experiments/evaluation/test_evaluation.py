@@ -1,13 +1,13 @@
 """What a snapshot is measured by, all together."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 
 from experiments.corpora import LocalText
 from experiments.data import TextData
-from experiments.evaluation.evaluation import DEFAULT_METRICS, Evaluation, EvaluationConfig
+from experiments.evaluation.evaluation import DEFAULT_METRICS, Evaluation, EvaluationConfig, build_metric
 from experiments.evaluation.metric import SharedMetric
 from experiments.records.quantities import Declarations, Quantity
 from experiments.text.tokenizer import TokenizerConfig
@@ -125,6 +125,22 @@ class Counted(SharedMetric):
 
 class Fixed(Counted):
     constant = True
+
+
+@dataclass(frozen=True)
+class Bounds:
+    low: float = 0.0
+
+
+class Bounded(Counted):
+    def __init__(self, bounds: Bounds) -> None:
+        super().__init__()
+        self.bounds = bounds
+
+
+def test_settings_of_a_metric_may_be_dataclasses():
+    plain = {"class_path": f"{__name__}.Bounded", "init_args": {"bounds": {"low": 0.5}}}
+    assert build_metric(plain).bounds == Bounds(0.5)
 
 
 def own(cls, **settings):

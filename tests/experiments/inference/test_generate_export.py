@@ -39,7 +39,7 @@ def test_texts_go_on_from_the_prompt(arm, options, runs, capsys):
     assert [row["sample"] for row in rows] == [1, 2, 3]
     assert all(row["text"].startswith(prompt) and row["tokens"] <= 8 for row in rows)
     assert not any(name in row["text"] for row in rows for name in ("[MASK]", "[SEP]", "[CLS]", "[PAD]", "[UNK]"))
-    assert ("MLM defines no joint distribution" in captured.err) == (arm in ("MLM", "MLM Chinese"))
+    assert ("a masked model defines no joint distribution" in captured.err) == (arm in ("MLM", "MLM Chinese"))
     generate(runs[arm], *options)
     assert written(capsys) == rows
     generate(runs[arm], *options, "--seed", 1)
@@ -61,10 +61,10 @@ def test_many_texts_are_written_in_parts(runs, capsys, monkeypatch):
 def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
     assert generate(runs["MLM"], "--length", 3) == 0
     first, header, _ = capsys.readouterr().out.splitlines()
-    assert first.startswith("# MLM defines no joint distribution") and header == "sample\ttokens\ttext"
+    assert first.startswith("# a masked model defines no joint distribution") and header == "sample\ttokens\ttext"
     with pytest.raises(SystemExit):
         main(["generate", "--help"])
-    assert "MLM defines no joint distribution" in " ".join(capsys.readouterr().out.split())
+    assert "a masked model defines no joint distribution" in " ".join(capsys.readouterr().out.split())
     assert generate(runs["CLM"], "--length", 3) == 0
     assert "#" not in capsys.readouterr().out
 

@@ -187,6 +187,13 @@ def test_every_arm_is_scored_or_refused_and_exported_or_refused_with_the_reason(
         assert code == 0 or "has no counterpart in transformers" in last
 
 
+def test_a_run_of_a_grid_is_evaluated_with_what_its_grid_imports(grids, capsys):
+    _, whole, _ = grids
+    run = by_arm(whole)["prefix 25 %", 1]
+    code, out, _ = printed(capsys, "evaluate", run)
+    assert (code, out) == (0, f"{run}\tnothing is missing\n")
+
+
 def test_the_records_of_a_run_say_what_its_objective_is(grids):
     _, whole, _ = grids
     record = durable.read_mapping(by_arm(whole)["prefix 25 %", 1] / run_directory.RUN)

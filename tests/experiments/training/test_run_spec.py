@@ -131,6 +131,11 @@ def test_one_more_flag_of_a_newer_lightning_changes_no_identity(monkeypatch):
     assert identity(newer) == before
 
 
+def test_one_more_option_of_fit_changes_no_identity():
+    config = planned().config
+    assert identity({**config, "fancy": "off"}) == identity(config)
+
+
 def shipped():
     """Every class whose settings are part of an identity."""
     found = [CLM, MLM, SharedSettings, Budget, OptimizerConfig, EncoderConfig, Corruption, Bernoulli, ExactCount]
