@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Measure, then print a line `run<TAB>outcome` for each run.
 
-    The exit code: 0 when all is measured, 1 when a run failed or is in use, 130 when interrupted. Raises ValueError on bad input.
+    The exit code: 0 when all is measured, 1 when a run failed or is in use, 130 when interrupted. Raises ValueError on
+    bad input.
     """
     directory = run_directory.grid_or_run(options.directory)
     runs = [directory / run["directory"] for run in run_directory.read_runs(directory)]
