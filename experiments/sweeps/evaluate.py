@@ -11,7 +11,7 @@ import yaml
 from experiments.records import run_directory
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import add_worker_arguments, make_executors
-from experiments.sweeps.workers import BUSY, DONE, INTERRUPTED, RunTask, run_all
+from experiments.sweeps.workers import DONE, INTERRUPTED, RunTask, run_all
 
 NOTHING = "nothing is missing"
 
@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Measure, then print a line `run<TAB>outcome` for each run.
 
-    The exit code: 0 when all is measured, 1 when a run failed, 130 when interrupted. Raises ValueError on bad input.
+    The exit code: 0 when all is measured, 1 when a run failed or is in use, 130 when interrupted. Raises ValueError on
+    bad input.
     """
     directory = run_directory.grid_or_run(options.directory)
     runs = [directory / run["directory"] for run in run_directory.read_runs(directory)]
@@ -53,7 +54,7 @@ def main(options: argparse.Namespace) -> int:
     if INTERRUPTED in found:
         print("interrupted: run the same command to go on", file=sys.stderr)
         return 130
-    return 0 if found <= {NOTHING, DONE, BUSY} else 1
+    return 0 if found <= {NOTHING, DONE} else 1
 
 
 def _measure_here(task: RunTask) -> str:
@@ -74,11 +75,11 @@ def _arguments(run: Path, config: str | None) -> list[str]:
 
 
 def _imports(directory: Path) -> list[str]:
-    """What a grid allows to import, of its directory or of that of one of its runs."""
-    places = (directory, directory.resolve().parent.parent)
-    path = next((place / run_directory.GRID for place in places if (place / run_directory.GRID).exists()), None)
-    grid = {} if path is None else yaml.safe_load(path.read_text(encoding="utf-8"))
-    return list(grid.get("imports") or [])
+    """What the grid allows to import, of the directory of a grid or of one of its runs."""
+    for folder in (directory, directory.resolve().parent.parent):
+        if (path := folder / run_directory.GRID).exists():
+            return list(yaml.safe_load(path.read_text(encoding="utf-8")).get("imports") or [])
+    return []
 
 
 def _lacks(task: RunTask) -> bool:

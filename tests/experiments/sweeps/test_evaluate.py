@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 import yaml
+from filelock import FileLock
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, quantities, run_directory
@@ -71,6 +72,20 @@ def test_a_resumed_run_with_fewer_quantities_keeps_none_that_nothing_declares(ru
     assert undeclared(run) == set()
 
 
+@pytest.mark.slow
+def test_a_run_in_use_is_named_and_the_others_are_measured(trained, text, tmp_path, capsys):
+    for name in ("free", "used"):
+        shutil.copytree(trained.parent.parent, tmp_path / "grid" / name)
+    free, used = (only_run(tmp_path / "grid" / name) for name in ("free", "used"))
+    (tmp_path / "more.yaml").write_text(yaml.safe_dump({"evaluation": {"metrics": [*cloze(0.15, 0.5), METRICS[7]]}}))
+    with FileLock(used / run_directory.LOCK):
+        code = main(["evaluate", str(tmp_path / "grid"), "--config", str(tmp_path / "more.yaml"), "--workers", "1"])
+    assert code == 1
+    assert set(capsys.readouterr().out.splitlines()) == {f"{free}\tmeasured", f"{used}\tleft to another process"}
+    assert {row.quantity for row in metrics_file.read_metrics(free)} >= {"word_swap/accuracy", "word_swap/ties"}
+
+
+@pytest.mark.slow
 def test_measuring_by_a_sweep_keeps_what_the_run_has_recorded_of_itself(text, tmp_path, capfd):
     def sweep(metrics):
         grid = {"title": "Grid", "base": config(text, metrics), "axes": {"arm": {"mlm": {}}}, "seeds": [1]}
