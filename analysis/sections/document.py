@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -77,6 +78,30 @@ def _with_group_name(
     drawings = [d if owners[d.name] == 1 else replace(d, name=f"{d.name}-{slug}") for d in section.drawings]
     title, anchor = f"{name}: {section.title}", f"{section.anchor}-{slug}"
     return replace(section, title=title, anchor=anchor, tables=tables, drawings=drawings)
+
+
+def with_own_names(sections: Sequence[Section]) -> list[Section]:
+    """The sections with addresses and names of files that differ, whatever a factor or a quantity is called: later ones
+    are numbered. Files whose names differ in case alone would be one on some systems."""
+    anchors: set[str] = set()
+    tables: set[str] = set()
+    drawings: set[str] = set()
+    return [
+        replace(
+            section,
+            anchor=_own_name(section.anchor, anchors),
+            tables=[replace(table, name=_own_name(table.name, tables)) for table in section.tables],
+            drawings=[replace(drawing, name=_own_name(drawing.name, drawings)) for drawing in section.drawings],
+        )
+        for section in sections
+    ]
+
+
+def _own_name(name: str, given: set[str]) -> str:
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    own = next(one for one in itertools.chain([name], numbered) if one.lower() not in given)
+    given.add(own.lower())
+    return own
 
 
 def slugs(names: Iterable[str]) -> list[str]:

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-import yaml
-
 from experiments.records import run_directory
+from experiments.sweeps.grid import read_grid
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import add_worker_arguments, make_executors
 from experiments.sweeps.workers import BUSY, DONE, INTERRUPTED, RunTask, run_all
@@ -74,10 +73,17 @@ def _arguments(run: Path, config: str | None) -> list[str]:
 
 
 def _imports(directory: Path) -> list[str]:
-    """What the grid allows to import, of a directory of a grid."""
-    path = directory / run_directory.GRID
-    grid = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return list(grid.get("imports") or [])
+    """What the grid allows to import, of its directory or that of one of its runs.
+
+    Raises:
+        ValueError: when the grid's file is damaged.
+    """
+    runs = directory.resolve().parent
+    for place in (directory, runs.parent if runs.name == "runs" else directory):
+        path = place / run_directory.GRID
+        if path.exists():
+            return read_grid(path).imports
+    return []
 
 
 def _lacks(task: RunTask) -> bool:
