@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -9,7 +10,11 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Traits:
-    """An objective in the records of its runs, and for those who evaluate, score and export it."""
+    """An objective in the records of its runs, and for those who evaluate, score and export it.
+
+    Raises:
+        ValueError: when the attention is another, or a factor is no finite number, or not in words.
+    """
 
     name: str
     """What the records call it."""
@@ -26,6 +31,18 @@ class Traits:
     """Its numeric factors by name, such as {"mask rate": 0.15}."""
     categorical: Mapping[str, str] = field(default_factory=dict)
     """Its categorical factors by name, such as {"corruption mix": "80/10/10"}."""
+
+    def __post_init__(self) -> None:
+        if self.attention not in ("causal", "bidirectional"):
+            raise ValueError(f"attention of {self.name} must be causal or bidirectional, but is {self.attention!r}")
+        for name, number in self.numeric.items():
+            if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+                raise ValueError(f"numeric factor {name} of {self.name} must be a finite number, but is {number!r}")
+        for name, words in self.categorical.items():
+            if not isinstance(words, str) or not words.strip():
+                raise ValueError(f"categorical factor {name} of {self.name} must be in words, but is {words!r}")
+        if twice := sorted(self.numeric.keys() & self.categorical.keys()):
+            raise ValueError(f"factors of {self.name} must be numeric or categorical, but {', '.join(twice)} is both")
 
     def record(self) -> dict[str, Any]:
         """As plain values for run.json: name and attention, and the rest under "traits"."""

@@ -8,7 +8,7 @@ from analysis.figures.overview import overview_figure
 from analysis.records.labels import bracketed
 from analysis.records.results import Results
 from analysis.sections.data_group import data_group_sections
-from analysis.sections.document import Document, Section, disambiguate
+from analysis.sections.document import Document, Section, disambiguate, with_own_names
 from analysis.sections.summary import summarise
 from analysis.statistics.compare import other_settings
 from analysis.statistics.group_comparisons import GroupComparisons, compare_within
@@ -35,7 +35,8 @@ def compose(results: Results, requested: Sequence[tuple[str, float]], axis: str,
     if len(groups) > 1:
         by_group = disambiguate(by_group, [group.results.group_name for group in groups])
     sections = [section for sections in by_group for section in sections]
-    return Document(results.title, summary, alerts, [_overview(results, axis, log), *sections, _pairing(groups), runs])
+    all_sections = [_overview(results, axis, log), *sections, _pairing(groups), runs]
+    return Document(results.title, summary, alerts, with_own_names(all_sections))
 
 
 def _alerts(results: Results, groups: Sequence[GroupComparisons]) -> list[str]:

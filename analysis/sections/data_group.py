@@ -9,7 +9,7 @@ from analysis.figures.learning_curves import by_figure, learning_curves_figure
 from analysis.figures.own_scores import own_scores_figure
 from analysis.records.labels import AXES
 from analysis.records.results import Results
-from analysis.sections.document import Section, keep_names_apart
+from analysis.sections.document import Section
 from analysis.sections.factors import factor_sections
 from analysis.statistics.group_comparisons import GroupComparisons
 from analysis.tables.convergence import (
@@ -37,7 +37,7 @@ def data_group_sections(found: GroupComparisons, axis: str, log: bool) -> list[S
     """Everything about one data group that has recorded anything; arms of another never enter."""
     group = found.results
     sections = [_final_scores(found), *_levels(group), _learning_curves(group, log), _convergence(found, axis)]
-    return keep_names_apart([*sections, _density(group), _own_scores(found), *factor_sections(group)])
+    return [*sections, _density(group), _own_scores(found), *factor_sections(group)]
 
 
 def _final_scores(found: GroupComparisons) -> Section:

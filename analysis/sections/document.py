@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -79,32 +80,28 @@ def _with_group_name(
     return replace(section, title=title, anchor=anchor, tables=tables, drawings=drawings)
 
 
-def keep_names_apart(sections: Sequence[Section]) -> list[Section]:
-    """The sections of one data group, with different names of files and addresses.
-
-    Of several of one name, such as the table of density and that of a factor called density, all but the first are
-    numbered.
-    """
-    tables, drawings, anchors = {"runs"}, {"overview"}, {"overview", "pairing", "runs"}
+def with_own_names(sections: Sequence[Section]) -> list[Section]:
+    """The sections with addresses and names of files that differ, whatever a factor or a quantity is called: later ones
+    are numbered. Files whose names differ in case alone would be one on some systems."""
+    anchors: set[str] = set()
+    tables: set[str] = set()
+    drawings: set[str] = set()
     return [
         replace(
             section,
-            anchor=_free(section.anchor, anchors),
-            tables=[replace(table, name=_free(table.name, tables)) for table in section.tables],
-            drawings=[replace(drawing, name=_free(drawing.name, drawings)) for drawing in section.drawings],
+            anchor=_own_name(section.anchor, anchors),
+            tables=[replace(table, name=_own_name(table.name, tables)) for table in section.tables],
+            drawings=[replace(drawing, name=_own_name(drawing.name, drawings)) for drawing in section.drawings],
         )
         for section in sections
     ]
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """A name that is not taken, which it then is."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}-{number}"
-    taken.add(free)
-    return free
+def _own_name(name: str, given: set[str]) -> str:
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    own = next(one for one in itertools.chain([name], numbered) if one.lower() not in given)
+    given.add(own.lower())
+    return own
 
 
 def slugs(names: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ A report shows and compares quantities by what is declared here, and by nothing 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,8 @@ class Quantity:
 
     Raises:
         ValueError: when better, comparable, scale or bounds has another value than those below, a score does not say
-            which way is better, or the name cannot stand in metrics.csv.
+            which way is better, chance or best is not finite, or the name cannot stand in metrics.csv and in a
+            report's file names.
     """
 
     name: str
@@ -55,8 +57,14 @@ class Quantity:
     """Whole sentences for the reader of a report: what it measures, and what to keep in mind."""
 
     def __post_init__(self) -> None:
-        if not self.name or not self.name.isprintable() or set(self.name) & {",", '"'}:
-            raise ValueError(f"a quantity's name is one line without commas and quotation marks, but is {self.name!r}")
+        if not 0 < len(self.name) <= 120 or not self.name.isprintable() or set(self.name) & {",", '"'}:
+            raise ValueError(
+                f"a quantity's name is one line of at most 120 letters without commas and quotation marks, but is "
+                f"{self.name!r}"
+            )
+        for setting in ("chance", "best"):
+            if (level := getattr(self, setting)) is not None and not math.isfinite(level):
+                raise ValueError(f"{setting} of quantity {self.name} must be a finite number or None, but is {level}")
         choices = {
             "better": ("higher", "lower", ""),
             "comparable": ("all", "question", ""),

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-import yaml
-
 from experiments.records import run_directory
+from experiments.sweeps.grid import read_grid
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import add_worker_arguments, make_executors
 from experiments.sweeps.workers import DONE, INTERRUPTED, RunTask, run_all
@@ -75,10 +74,16 @@ def _arguments(run: Path, config: str | None) -> list[str]:
 
 
 def _imports(directory: Path) -> list[str]:
-    """What the grid allows to import, of the directory of a grid or of one of its runs."""
-    for folder in (directory, directory.resolve().parent.parent):
-        if (path := folder / run_directory.GRID).exists():
-            return list(yaml.safe_load(path.read_text(encoding="utf-8")).get("imports") or [])
+    """What the grid allows to import, of its directory or that of one of its runs.
+
+    Raises:
+        ValueError: when the grid's file is damaged.
+    """
+    runs = directory.resolve().parent
+    for place in (directory, runs.parent if runs.name == "runs" else directory):
+        path = place / run_directory.GRID
+        if path.exists():
+            return read_grid(path).imports
     return []
 
 

@@ -106,10 +106,18 @@ def _check_content(path: Path, content: Any) -> None:
 def _check_reference(path: Path, reference: Any, cells: list[Cell]) -> None:
     arms = dict.fromkeys(cell.arm for cell in cells)
     levels = dict.fromkeys(level for cell in cells for level in cell.factors.values())
-    if reference is not None and str(reference) not in arms | levels:
+    if reference is None or str(reference) in arms:
+        return
+    axes = dict.fromkeys(axis for cell in cells for axis, level in cell.factors.items() if level == str(reference))
+    if not axes:
         raise ValueError(
             f"{path}: reference {reference} names neither an arm nor a level of an axis; give one of "
             f"{', '.join(levels or arms)}"
+        )
+    if len(axes) > 1:
+        raise ValueError(
+            f"{path}: reference {reference} is a level of {' and '.join(axes)}; name a whole arm, such as "
+            f"{next(cell.arm for cell in cells if str(reference) in cell.factors.values())}"
         )
 
 
@@ -148,6 +156,8 @@ def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, A
 
 
 def _levels(path: Path, name: str, levels: Any) -> dict[str, dict[str, Any]]:
+    if isinstance(levels, dict | list) and not all(map(_is_name, levels)):
+        raise ValueError(f"{path}: a level of axis {name} has no name that can be read on one line; give it one")
     if isinstance(levels, dict) and levels and all(isinstance(level, dict) for level in levels.values()):
         return {str(label): level for label, level in levels.items()}
     if isinstance(levels, list) and levels:
@@ -158,6 +168,10 @@ def _levels(path: Path, name: str, levels: Any) -> dict[str, dict[str, Any]]:
         f"{path}: axis {name} must be a list of different values for that key, or a mapping from names of levels to "
         f"pieces of configuration"
     )
+
+
+def _is_name(label: Any) -> bool:
+    return bool(str(label).strip()) and str(label).isprintable()
 
 
 def _slug(label: str) -> str:

@@ -92,7 +92,13 @@ def test_a_list_of_metrics_that_is_none_or_names_one_twice_is_refused_before_any
         EvaluationConfig.from_plain({"metrics": metrics})
 
 
-@pytest.mark.parametrize("name", ["", "a,b", 'a"b', "a\nb"])
+@pytest.mark.parametrize("name", ["", "a,b", 'a"b', "a\nb", "a" * 200])
 def test_a_name_that_would_damage_the_records_is_refused(name):
-    with pytest.raises(ValueError, match="one line without commas"):
+    with pytest.raises(ValueError, match="one line of at most 120 letters without commas"):
         Quantity(name, "label", "units")
+
+
+@pytest.mark.parametrize("level", ["chance", "best"])
+def test_a_level_that_is_not_finite_is_refused(level):
+    with pytest.raises(ValueError, match=f"{level} of quantity my/score must be a finite number"):
+        Quantity("my/score", "label", "units", **{level: math.inf})

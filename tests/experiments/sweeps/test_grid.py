@@ -141,3 +141,16 @@ def test_shipped_configs(path):
     assert configs.path_of(path.stem) == configs.path_of(path.name) == path
     cli = PlannedCLI(["fit", "--config", str(path)])
     assert cli.run.name == path.stem
+
+
+def test_a_reference_that_could_mean_two_things_is_refused(tmp_path):
+    axes = {"arm": {"small": {"a": 1}, "other": {"a": 2}}, "width": {"small": {"b": 1}, "big": {"b": 2}}}
+    with pytest.raises(ValueError, match=r"small is a level of arm and width; name a whole arm, such as small; small"):
+        read_grid(write_grid(tmp_path / "g.yaml", axes=axes, reference="small"))
+    assert read_grid(write_grid(tmp_path / "g.yaml", axes=axes, reference="small; big")).cells
+
+
+@pytest.mark.parametrize("levels", [{"": {"a": 1}}, {"a\nb": {"a": 1}}, [""]])
+def test_a_level_without_a_name_is_refused(tmp_path, levels):
+    with pytest.raises(ValueError, match="a level of axis arm has no name"):
+        read_grid(write_grid(tmp_path / "g.yaml", axes={"arm": levels}))
