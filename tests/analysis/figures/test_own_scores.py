@@ -16,7 +16,7 @@ def test_only_arms_of_one_question_share_a_panel(three_objectives):
     questions = [f"masked tokens ({rate} %, 80/10/10)" for rate in (30, 15, 50)]
     questions += ["next token", "second half of a document"]
     titles = [ax.get_title(loc="left") for ax in drawing.figure.axes if ax.get_title(loc="left")]
-    assert titles == [f"{kind} loss: {question}" for kind in ("training", "validation") for question in questions]
+    assert titles == [f"{kind} loss: {question}" for kind in ("validation", "training") for question in questions]
     assert "Arms in one panel can be compared, panels cannot" in drawing.caption
     curves = [line for line in drawing.figure.axes[0].lines if len(line.get_xdata()) == 8]
     assert len(curves) == 2  # one seed and the mean of one arm
