@@ -1,6 +1,5 @@
 """The worked examples in grids of two seeds, on text and on known rules: killed, reported, scored and exported."""
 
-import argparse
 import csv
 import os
 import signal
@@ -14,8 +13,8 @@ import yaml
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
-from experiments.sweeps import sweep as sweep_command
 from experiments.training.checkpoint_files import complete
+from experiments.training.command_line import ObjectiveCLI
 from tests.support.objectives import EXAMPLES
 from tests.support.tiny import METRICS, run_config
 
@@ -72,27 +71,19 @@ def sweep(grid, results):
     return ["sweep", str(grid), "--results", str(results), "--workers", "2"]
 
 
-def sweep_options(grid, results):
-    parser = argparse.ArgumentParser()
-    sweep_command.add_arguments(parser)
-    return parser.parse_args(sweep(grid, results)[1:])
-
-
 @pytest.fixture(scope="module", params=["text", "rules"])
-def grids(request, tmp_path_factory):
-    """The directory of a grid that ran undisturbed, and of one that was killed on its way and run again."""
+def grid(request, tmp_path_factory):
+    """On what, and the directory of a grid that was killed on its way and run again."""
     directory = tmp_path_factory.mktemp(request.param)
     path = write_grid(directory, request.param)
-    assert main(sweep(path, directory / "whole")) == 0
     child = subprocess.Popen(
-        [sys.executable, "-m", "experiments.cli", *sweep(path, directory / "killed")],
+        [sys.executable, "-m", "experiments.cli", *sweep(path, directory)],
         start_new_session=True,
         stderr=subprocess.DEVNULL,
     )
-    kill_when_half_done(child, directory / "killed" / "examples")
-    code, _ = sweep_command.main(sweep_options(path, directory / "killed"))  # without the report
-    assert code == 0
-    return request.param, directory / "whole" / "examples", directory / "killed" / "examples"
+    kill_when_half_done(child, directory / "examples")
+    assert main(sweep(path, directory)) == 0
+    return request.param, directory / "examples"
 
 
 def kill_when_half_done(child, grid):
@@ -122,21 +113,25 @@ def outcome(run):
     return rows, {(name, key): v.numpy().tobytes() for name, state in weights.items() for key, v in state.items()}
 
 
-def test_killed_and_resumed_it_is_bit_for_bit_the_same(grids):
-    _, whole, killed = grids
-    runs, again = by_arm(whole), by_arm(killed)
-    assert runs.keys() == again.keys() == {(arm, seed) for arm in ARMS for seed in (1, 2)}
-    for key, run in runs.items():
-        assert outcome(run) == outcome(again[key]), key
+def test_killed_and_resumed_it_is_bit_for_bit_the_same(grid, tmp_path):
+    """Compared with runs of the first seed that nothing disturbed."""
+    _, directory = grid
+    runs = by_arm(directory)
+    assert runs.keys() == {(arm, seed) for arm in ARMS for seed in (1, 2)}
+    for arm in ARMS:
+        run = runs[arm, 1]
+        config = ["--config", str(run / run_directory.CONFIG), "--threads", "1", "--results", str(tmp_path)]
+        cli = ObjectiveCLI(["fit", *config], [EXAMPLES])
+        assert outcome(run) == outcome(cli.run.directory), arm
 
 
-def table(grid, name):
-    with open(grid / "report" / "tables" / f"{name}.csv", encoding="utf-8") as file:
+def table(directory, name):
+    with open(directory / "report" / "tables" / f"{name}.csv", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def test_every_arm_is_in_curves_tables_density_and_factors(grids):
-    data, whole, _ = grids
+def test_every_arm_is_in_curves_tables_density_and_factors(grid):
+    data, whole = grid
     scores = {row["arm"]: row for row in table(whole, "final_scores")}
     assert scores.keys() == ARMS.keys()
     probe = "number probe, accuracy" if data == "text" else "states probe, accuracy"
@@ -155,8 +150,8 @@ def test_every_arm_is_in_curves_tables_density_and_factors(grids):
     assert any("anisotropy" in name for name in figures)
 
 
-def test_known_rules_answer_where_every_view_has_a_channel_that_they_know(grids):
-    data, whole, _ = grids
+def test_known_rules_answer_where_every_view_has_a_channel_that_they_know(grid):
+    data, whole = grid
     for (arm, _), run in by_arm(whole).items():
         measured = {row.quantity for row in metrics_file.read_metrics(run)}
         known = data == "rules" and arm in BAYES_LOSS_KNOWN
@@ -170,10 +165,10 @@ def printed(capsys, *arguments):
     return code, out, (err.strip().splitlines() or [""])[-1]
 
 
-@pytest.mark.parametrize("grids", ["text"], indirect=True)
-def test_every_arm_is_scored_or_refused_and_exported_or_refused_with_the_reason(grids, tmp_path, capsys):
+@pytest.mark.parametrize("grid", ["text"], indirect=True)
+def test_every_arm_is_scored_or_refused_and_exported_or_refused_with_the_reason(grid, tmp_path, capsys):
     pytest.importorskip("transformers")
-    _, whole, _ = grids
+    _, whole = grid
     (tmp_path / "lines.txt").write_text("the cat near the dogs runs.\n")
     for (arm, seed), run in by_arm(whole).items():
         if seed == 2:
@@ -187,15 +182,15 @@ def test_every_arm_is_scored_or_refused_and_exported_or_refused_with_the_reason(
         assert code == 0 or "has no counterpart in transformers" in last
 
 
-def test_a_run_of_a_grid_is_evaluated_with_what_its_grid_imports(grids, capsys):
-    _, whole, _ = grids
+def test_a_run_of_a_grid_is_evaluated_with_what_its_grid_imports(grid, capsys):
+    _, whole = grid
     run = by_arm(whole)["prefix 25 %", 1]
     code, out, _ = printed(capsys, "evaluate", run)
     assert (code, out) == (0, f"{run}\tnothing is missing\n")
 
 
-def test_the_records_of_a_run_say_what_its_objective_is(grids):
-    _, whole, _ = grids
+def test_the_records_of_a_run_say_what_its_objective_is(grid):
+    _, whole = grid
     record = durable.read_mapping(by_arm(whole)["prefix 25 %", 1] / run_directory.RUN)
     assert record["traits"]["numeric"] == {"longest prefix": 0.25}
     assert record["traits"]["question"] == "next token after a prefix of up to 25 %"
