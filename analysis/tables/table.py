@@ -19,7 +19,7 @@ ONE_SEED = Missing("one seed")
 
 @dataclass(frozen=True)
 class Column:
-    """format is text, count, score, threshold, signed, budget or ratio; an interval column is four columns of the CSV."""
+    """format is text, count, score, threshold, signed, budget or ratio; an interval takes four columns of the CSV."""
 
     name: str
     format: str = "text"
