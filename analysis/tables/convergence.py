@@ -30,7 +30,7 @@ def budgets_table(
     """Budget to each threshold by arm, geometric mean over seeds."""
     columns = (
         Column("quantity"),
-        Column("threshold", "score"),
+        Column("threshold", "threshold"),
         Column("where it comes from"),
         Column("arm"),
         Column("seeds counted", "count"),
@@ -75,7 +75,7 @@ def budget_ratios_table(pairs: Sequence[Comparison], thresholds: Sequence[Thresh
     columns = (
         Column("ratio"),
         Column("quantity"),
-        Column("threshold", "score"),
+        Column("threshold", "threshold"),
         *(Column(axis.label, "ratio", True) for axis in AXES.values()),
     )
     rows = [

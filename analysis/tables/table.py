@@ -19,7 +19,7 @@ ONE_SEED = Missing("one seed")
 
 @dataclass(frozen=True)
 class Column:
-    """format is text, count, score, signed, budget or ratio; an interval column is four columns of the CSV."""
+    """format is text, count, score, threshold, signed, budget or ratio; an interval takes four columns of the CSV."""
 
     name: str
     format: str = "text"
@@ -106,6 +106,8 @@ def number(value: float, format: str) -> str:
             return f"{value:+.3f}".replace("-", MINUS)
         case "count":
             return f"{value:,.0f}"
+        case "threshold" if abs(value) < 0.01:  # steps of a ladder may be as small as they like
+            return f"{value:.3g}".replace("-", MINUS)
         case _:
             return f"{value:.3f}".replace("-", MINUS)
 

@@ -44,6 +44,10 @@ def test_si(value, text):
     assert si(value) == text
 
 
+def test_a_small_threshold_is_not_shown_as_nothing():
+    assert [show(value, "threshold") for value in (0.0005, 0.02, 2.0)] == ["0.0005", "0.020", "2.000"]
+
+
 def test_styles():
     assert show(Interval(-0.1234, -0.2, 0.05, 3), "signed") == "−0.123 [−0.200, +0.050]"
     assert show(1_234_567, "count") == "1,234,567"
