@@ -8,7 +8,7 @@ import yaml
 from filelock import FileLock
 
 from experiments.cli import main
-from experiments.records import durable, metrics_file, quantities, run_directory
+from experiments.records import metrics_file, quantities, run_directory
 from experiments.training import measure
 from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
@@ -83,18 +83,6 @@ def test_a_run_in_use_is_named_and_the_others_are_measured(trained, text, tmp_pa
     assert code == 1
     assert set(capsys.readouterr().out.splitlines()) == {f"{free}\tmeasured", f"{used}\tleft to another process"}
     assert {row.quantity for row in metrics_file.read_metrics(free)} >= {"word_swap/accuracy", "word_swap/ties"}
-
-
-@pytest.mark.slow
-def test_measuring_by_a_sweep_keeps_what_the_run_has_recorded_of_itself(text, tmp_path, capfd):
-    def sweep(metrics):
-        grid = {"title": "Grid", "base": config(text, metrics), "axes": {"arm": {"mlm": {}}}, "seeds": [1]}
-        (tmp_path / "grid.yaml").write_text(yaml.safe_dump(grid))
-        options = ["sweep", str(tmp_path / "grid.yaml"), "--results", str(tmp_path), "--workers", "1"]
-        assert main(options) == 0, capfd.readouterr().err
-        return durable.read_json(only_run(tmp_path / "grid") / run_directory.RUN)
-
-    assert sweep(METRICS[:1]) == sweep(cloze(0.15))
 
 
 def test_record_steps_may_change_on_the_way(text, tmp_path):

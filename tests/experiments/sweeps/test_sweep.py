@@ -171,6 +171,7 @@ def test_a_changed_list_of_metrics_goes_on_with_the_same_runs(tmp_path, capfd):
     runs = {run["arm"]: tmp_path / "grid" / run["directory"] for run in run_directory.read_runs(tmp_path / "grid")}
     half_done(runs["mlm"])
     weights = {arm: snapshots(run) for arm, run in runs.items()}
+    said = {arm: durable.read_json(run / run_directory.RUN) for arm, run in runs.items()}
 
     more = {"evaluation.metrics": METRICS, "record_every_steps": 7, "trainer.enable_progress_bar": True}
     grid_file(tmp_path / "grid.yaml", text, arms, **more)
@@ -186,6 +187,7 @@ def test_a_changed_list_of_metrics_goes_on_with_the_same_runs(tmp_path, capfd):
     }
     for arm, run in runs.items():
         assert snapshots(run) == weights[arm]
+        assert durable.read_json(run / run_directory.RUN) == said[arm]
         swaps = [row.tokens for row in metrics_file.read_metrics(run) if row.quantity == "word_swap/accuracy"]
         assert len(swaps) == 3
     capfd.readouterr()

@@ -143,6 +143,7 @@ def test_it_refuses_in_one_line(few, tmp_path, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("runs", ["MLM"], indirect=True)
 @pytest.mark.parametrize("damage", ["snapshot", "data"])
 def test_in_a_grid_a_run_that_cannot_be_measured_is_named_and_the_others_are_measured(few, tmp_path, capsys, damage):
     grid = tmp_path / "grid"
