@@ -125,7 +125,7 @@ class RunRecords:
         if not self.finished:
             return Missing(f"{self.name}: {self.progress}")
         if series is None and metric is not None and metric.measured_at:
-            return Missing(f"{self.name}: not known for {self.objective}")
+            return Missing(f"{self.name}: not known for its objective and settings")
         if series is None:
             return Missing(f"{self.name} recorded no {quantity.label}")
         if not series.ends_finite:
