@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
 from experiments.evaluation.linear_probe import (
     SCORES,
     labels_of,
     linear_probe,
-    majority_share,
+    majority_class,
     probe_quantity,
     scores,
 )
@@ -27,54 +28,60 @@ CONTEXTS = {
 """View of the text -> the Bayes accuracy in words, and whose scores it bounds."""
 
 
-class MajorityClass(SharedMetric):
-    """Accuracy of always naming the most frequent class of the training part."""
+class ProbeBaseline(SharedMetric):
+    """A level of both scores of the probe, for every labelled task."""
 
     constant = True
+    name: ClassVar[str]
+    """In the names of its quantities."""
+    words: ClassVar[str]
+
+    @abstractmethod
+    def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
+        """accuracy and macro_f1 on the test part of a task."""
 
     def quantities(self) -> list[Quantity]:
-        return [_level(task, "majority", "accuracy", "majority class") for task in self.data.labelled_tasks]
+        return [
+            Quantity(probe_quantity(task, f"{self.name}_{kind}"), self.words, unit, level_of=probe_quantity(task, kind))
+            for task in self.data.labelled_tasks
+            for kind, unit in SCORES.items()
+        ]
 
     def measure(self, objective: Objective) -> dict[str, float]:
-        tasks = self.data.labelled_tasks
-        return {probe_quantity(task, "majority_accuracy"): majority_share(task) for task in tasks}
+        return {
+            probe_quantity(task, f"{self.name}_{kind}"): value
+            for task in self.data.labelled_tasks
+            for kind, value in self.scores(objective, task).items()
+        }
 
 
-class BagOfTokens(SharedMetric):
+class MajorityClass(ProbeBaseline):
+    """Always naming the most frequent class of the training part."""
+
+    name, words = "majority", "majority class"
+
+    def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
+        tested = labels_of(task.test)
+        return scores([majority_class(task)] * len(tested), tested)
+
+
+class BagOfTokens(ProbeBaseline):
     """The classifier of the probe on the counts of a text's tokens (at token level: on the token itself), without any
     encoder: what a task gives away to a model that knows no word order."""
 
-    constant = True
+    name, words = "bag_of_tokens", "bag of tokens"
 
-    def quantities(self) -> list[Quantity]:
-        tasks = self.data.labelled_tasks
-        return [_level(task, "bag_of_tokens", kind, "bag of tokens") for task in tasks for kind in SCORES]
-
-    def measure(self, objective: Objective) -> dict[str, float]:
-        size = objective.vocabulary.size
-        return {
-            probe_quantity(task, f"bag_of_tokens_{kind}"): value
-            for task in self.data.labelled_tasks
-            for kind, value in bag_of_tokens(task, size).items()
-        }
+    def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
+        return bag_of_tokens(task, objective.vocabulary.size)
 
 
-class UntrainedEncoder(SharedMetric):
+class UntrainedEncoder(ProbeBaseline):
     """The linear probe on the encoder as it was before training."""
 
-    constant = True
+    name, words = "untrained", "untrained encoder"
 
-    def quantities(self) -> list[Quantity]:
-        tasks = self.data.labelled_tasks
-        return [_level(task, "untrained", kind, "untrained encoder") for task in tasks for kind in SCORES]
-
-    def measure(self, objective: Objective) -> dict[str, float]:
-        untrained = build_objective(describe_objective(objective)).to(objective.device)
-        return {
-            probe_quantity(task, f"untrained_{kind}"): value
-            for task in self.data.labelled_tasks
-            for kind, value in linear_probe(untrained, task).items()
-        }
+    def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
+        return linear_probe(build_objective(describe_objective(objective)).to(objective.device), task)
 
 
 class BayesAccuracy(SharedMetric):
@@ -123,9 +130,3 @@ def _counts(texts: list[EncodedText], level: str, vocabulary_size: int) -> Any:
     counts = csr_array(([1.0] * len(columns), (rows, columns)), shape=(len(bags), vocabulary_size))
     counts.sum_duplicates()
     return counts
-
-
-def _level(task: EncodedTask, baseline: str, kind: str, words: str) -> Quantity:
-    """A baseline of one score of a probe."""
-    score = probe_quantity(task, kind)
-    return Quantity(probe_quantity(task, f"{baseline}_{kind}"), words, SCORES[kind], level_of=score)

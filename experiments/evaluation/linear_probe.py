@@ -101,11 +101,15 @@ def label_set(task: EncodedTask) -> set[str]:
     return set(labels_of(task.train))
 
 
+def majority_class(task: EncodedTask) -> str:
+    """The most frequent class of the training part."""
+    return Counter(labels_of(task.train)).most_common(1)[0][0]
+
+
 def majority_share(task: EncodedTask) -> float:
-    """Share of the test labels that are the most frequent class of the training part."""
-    majority = Counter(labels_of(task.train)).most_common(1)[0][0]
+    """Share of the test labels that are the majority class."""
     tested = labels_of(task.test)
-    return tested.count(majority) / len(tested)
+    return tested.count(majority_class(task)) / len(tested)
 
 
 def _features(objective: Objective, texts: Sequence[EncodedText], level: str) -> NDArray[np.float32]:

@@ -37,7 +37,7 @@ TRAINING = {
     )
 }
 """What every run records of its training."""
-LEDGER = ("selected", "corrupted", "kept", "targets", "density")
+LEDGER = tuple(name.removeprefix("ledger/") for name in TRAINING if name.startswith("ledger/"))
 """What is recorded of the ledger's totals, besides the axes."""
 
 

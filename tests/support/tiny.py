@@ -6,9 +6,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 
+from experiments.records import metrics_file, run_directory
 from experiments.sweeps.grid import merged
+from experiments.training.checkpoint_files import complete
 
 WORDS = ["the", "old", "young", "cat", "dog", "bird", "tree", "river", "house", "sees", "likes", "hears", "near"]
 
@@ -24,6 +27,19 @@ METRICS = [
     {"class_path": "experiments.evaluation.WordSwap", "init_args": {"pairs": 4}},
 ]
 """The default ones, with less to measure."""
+
+
+RULES = {
+    "class_path": "experiments.data.GeneratedData",
+    "init_args": {
+        "rules": {"states": 4, "symbols": 8, "length": 14, "seed": 1},
+        "batch_size": 4,
+        "validation_blocks": 12,
+        "probe_train": 20,
+        "probe_test": 10,
+    },
+}
+"""Data whose rules are known, in the place of a run's text."""
 
 
 def write_text(path: Path, lines: int = 300, seed: int = 0) -> Path:
@@ -76,3 +92,24 @@ def only_run(results: Path) -> Path:
     """The directory of the one run below a directory of results."""
     (run,) = (results / "runs").iterdir()
     return run
+
+
+def outcome(run: Path) -> tuple[Any, ...]:
+    """All that must not depend on interruptions: the rows without their seconds, the stream, and every weight kept."""
+    rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
+    stream = metrics_file.read_stream(run)
+    assert set(stream) == {row.step for row in rows}
+    weights = {path.name: torch.load(path, weights_only=True) for path in complete(run / "snapshots")}
+    state = {
+        f"{name} {key}": value.numpy().tobytes()
+        for name, snapshot in weights.items()
+        for key, value in snapshot["state_dict"].items()
+    }
+    return rows + sorted(stream.items()), state
+
+
+def half_done(run: Path) -> None:
+    """Put a run back to a checkpoint before its last step."""
+    (run / run_directory.DONE).unlink()
+    for path in (complete(run / "checkpoints")[-1], complete(run / "snapshots")[-1]):
+        path.unlink()

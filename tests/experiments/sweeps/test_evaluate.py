@@ -10,10 +10,9 @@ from filelock import FileLock
 from experiments.cli import main
 from experiments.records import metrics_file, quantities, run_directory
 from experiments.training import measure
-from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.commands import planned
-from tests.support.tiny import METRICS, fit_arguments, only_run, run_config, write_text
+from tests.support.tiny import METRICS, fit_arguments, half_done, only_run, run_config, write_text
 
 
 def cloze(*rates):
@@ -41,13 +40,6 @@ def trained(text, tmp_path_factory):
 def run(trained, tmp_path):
     shutil.copytree(trained.parent.parent, tmp_path / "copy")
     return only_run(tmp_path / "copy")
-
-
-def half_done(run):
-    """Put a run back to a checkpoint before its last step."""
-    (run / run_directory.DONE).unlink()
-    for path in (complete(run / "checkpoints")[-1], complete(run / "snapshots")[-1]):
-        path.unlink()
 
 
 def fit(run, settings):

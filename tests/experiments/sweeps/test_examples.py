@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-import torch
 import yaml
 
 from experiments.cli import main
@@ -16,7 +15,7 @@ from experiments.records import durable, metrics_file, run_directory
 from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
 from tests.support.objectives import EXAMPLES
-from tests.support.tiny import METRICS, run_config
+from tests.support.tiny import METRICS, RULES, outcome, run_config
 
 pytestmark = pytest.mark.slow
 
@@ -42,16 +41,6 @@ OFFERED = {
 }
 EXPORTED = {"CLM", "MLM", "spans"}
 BAYES_LOSS_KNOWN = {"CLM", "MLM", "both"}
-RULES = {
-    "class_path": "experiments.data.GeneratedData",
-    "init_args": {
-        "rules": {"states": 4, "symbols": 8, "length": 14, "seed": 1},
-        "batch_size": 4,
-        "validation_blocks": 12,
-        "probe_train": 20,
-        "probe_test": 10,
-    },
-}
 
 
 def write_grid(directory, data):
@@ -104,13 +93,6 @@ def kill_when_half_done(child, grid):
 def by_arm(grid):
     runs = run_directory.read_runs(grid)
     return {(run["arm"], run["seed"]): grid / run["directory"] for run in runs}
-
-
-def outcome(run):
-    """The rows without their seconds, and the weights of every snapshot."""
-    rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
-    weights = {path.name: torch.load(path, weights_only=True)["state_dict"] for path in complete(run / "snapshots")}
-    return rows, {(name, key): v.numpy().tobytes() for name, state in weights.items() for key, v in state.items()}
 
 
 def test_killed_and_resumed_it_is_bit_for_bit_the_same(grid, tmp_path):

@@ -14,7 +14,7 @@ import yaml
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
 from experiments.training.checkpoint_files import complete
-from tests.support.tiny import METRICS, run_config, write_text
+from tests.support.tiny import METRICS, half_done, run_config, write_text
 
 pytestmark = pytest.mark.slow
 
@@ -193,14 +193,6 @@ def test_a_changed_list_of_metrics_goes_on_with_the_same_runs(tmp_path, capfd):
     capfd.readouterr()
     assert main([*sweep, "--dry-run"]) == 0
     assert capfd.readouterr().out.count("\tdone\n") == 2
-
-
-def half_done(run):
-    """Put a run back to its checkpoint before the last."""
-    last = complete(run / "checkpoints")[-1]
-    (run / run_directory.DONE).unlink()
-    for path in (last, complete(run / "snapshots")[-1]):
-        path.unlink()
 
 
 def snapshots(run):

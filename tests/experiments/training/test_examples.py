@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-import torch
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
@@ -17,7 +16,7 @@ from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import Interrupted
 from objectives import load_objective
 from tests.support.objectives import EXAMPLES
-from tests.support.tiny import fit_arguments, run_config, write_text
+from tests.support.tiny import RULES, fit_arguments, only_run, outcome, run_config, write_text
 
 OBJECTIVES = {
     "prefix": {"model.class_path": f"{EXAMPLES}.prefix_lm.PrefixLM"},
@@ -25,16 +24,6 @@ OBJECTIVES = {
     "spans": {
         "model.class_path": "objectives.MLM",
         "model.init_args.corruption": {"rate": 0.3, "selection": {"class_path": f"{EXAMPLES}.own_selection.Spans"}},
-    },
-}
-RULES = {
-    "class_path": "experiments.data.GeneratedData",
-    "init_args": {
-        "rules": {"states": 4, "symbols": 8, "length": 14, "seed": 1},
-        "batch_size": 4,
-        "validation_blocks": 12,
-        "probe_train": 20,
-        "probe_test": 10,
     },
 }
 
@@ -51,20 +40,6 @@ def trained(text, tmp_path_factory):
     for name, changes in OBJECTIVES.items():
         ObjectiveCLI(fit_arguments(run_config(text, **changes), results, name), [EXAMPLES])
     return {path.name.rpartition("-")[0]: path for path in (results / "runs").iterdir()}
-
-
-def only_run(results):
-    (run,) = (results / "runs").iterdir()
-    return run
-
-
-def outcome(run):
-    """The rows without their seconds, and the weights of every snapshot."""
-    rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
-    weights = {path.name: torch.load(path, weights_only=True)["state_dict"] for path in complete(run / "snapshots")}
-    return rows, {
-        (name, key): value.numpy().tobytes() for name, state in weights.items() for key, value in state.items()
-    }
 
 
 def quantities(run):

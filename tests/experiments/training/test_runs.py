@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-import torch
 import yaml
 from filelock import FileLock
 
@@ -20,21 +19,7 @@ from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import Busy, Interrupted, TrainingFailed
 from experiments.training.recorder import Recorder
-from tests.support.tiny import fit_arguments, only_run, run_config
-
-
-def outcome(run):
-    """All that must not depend on interruptions: the rows without their seconds, the stream, and every weight kept."""
-    rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
-    stream = metrics_file.read_stream(run)
-    assert set(stream) == {row.step for row in rows}
-    weights = {path.name: torch.load(path, weights_only=True) for path in complete(run / "snapshots")}
-    state = {
-        f"{name} {key}": value.numpy().tobytes()
-        for name, snapshot in weights.items()
-        for key, value in snapshot["state_dict"].items()
-    }
-    return rows + sorted(stream.items()), state
+from tests.support.tiny import fit_arguments, only_run, outcome, run_config
 
 
 def run_to_the_end(arguments, tries=20):
