@@ -8,10 +8,10 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from filelock import FileLock
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from analysis.figures.style import figure_style, save_drawing
@@ -20,9 +20,11 @@ from analysis.records.read_results import read_results
 from analysis.sections.compose import compose
 from analysis.sections.document import Document
 from analysis.statistics.thresholds import parse_threshold
-from experiments.records import run_directory
+from experiments.records import durable, run_directory
 
 PARTS = ("figures", "tables", "report.md", "report.html")
+NEW, OLD = ".new", ".old"
+"""Endings of the hidden directories beside a report in which the next one is made, and the last one goes."""
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -37,9 +39,9 @@ def write_report(
 
     thresholds: (quantity, value) pairs beside the automatic ones. axis: the budget of the summary, the
     overview and the convergence tables. log: whether curves are drawn on a log scale of budget. The report
-    is made in a temporary directory and moved to `out` (default: `grid_dir`/report) when whole; equal
-    records give equal bytes. Raises ValueError when the directory holds no run, or when a threshold's
-    quantity was never recorded.
+    is made in a hidden directory and takes the place of `out` (default: `grid_dir`/report) when whole;
+    what else lies there stays. Equal records give equal bytes. Raises ValueError when the directory holds no run,
+    or when a threshold's quantity was never recorded.
     """
     grid_dir = Path(grid_dir)
     out = Path(out) if out is not None else grid_dir / "report"
@@ -48,15 +50,46 @@ def write_report(
     results = read_results(grid_dir)
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; give a directory to write the report into")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        with figure_style():
-            _write(compose(results, thresholds, axis, log), temporary)
-        _replace_parts(temporary, out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    place = out.resolve()
+    with durable.naming(out):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(_beside(place, ".lock")):
+            _recover(place)
+            try:
+                _beside(place, NEW).mkdir()
+                with figure_style():
+                    _write(compose(results, thresholds, axis, log), _beside(place, NEW))
+                _swap(place)
+            finally:
+                shutil.rmtree(_beside(place, NEW), ignore_errors=True)
     return out / "report.html"
+
+
+def _beside(place: Path, ending: str) -> Path:
+    return place.with_name(f".{place.name}{ending}")
+
+
+def _swap(place: Path) -> None:
+    """Put the new report in the place of the old one, as a whole; whatever else lay there moves over."""
+    if place.exists():
+        os.rename(place, _beside(place, OLD))
+    os.rename(_beside(place, NEW), place)
+    _recover(place)
+
+
+def _recover(place: Path) -> None:
+    """Finish what a killed process has begun, as whoever holds the lock may: no more than one report is left."""
+    shutil.rmtree(_beside(place, NEW), ignore_errors=True)
+    old = _beside(place, OLD)
+    if not old.exists():
+        return
+    if not place.exists():  # killed between the two renames
+        os.rename(old, place)
+        return
+    for entry in old.iterdir():
+        if entry.name not in PARTS and not (place / entry.name).exists():
+            os.rename(entry, place / entry.name)
+    shutil.rmtree(old)
 
 
 def _write(document: Document, directory: Path) -> None:
@@ -72,16 +105,6 @@ def _write(document: Document, directory: Path) -> None:
     for name in ("report.md", "report.html"):
         page = _templates().get_template(f"{name}.j2").render(document=document, images=images)
         (directory / name).write_text(page, encoding="utf-8")
-
-
-def _replace_parts(temporary: Path, out: Path) -> None:
-    """Replace each part of the report by the new one; whatever else lies in `out` stays."""
-    out.mkdir(exist_ok=True)
-    for part in PARTS:
-        old = out / part
-        if old.is_dir():
-            old.rename(temporary / f"old-{part}")
-        os.replace(temporary / part, old)
 
 
 def _templates() -> Environment:

@@ -8,6 +8,7 @@ from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
 from objectives.mlm import MLM
 from objectives.settings import SharedSettings
+from objectives.training.divergence import Diverged
 from objectives.training.optimizer import Budget, OptimizerConfig
 from objectives.training.randomness import EVALUATION_EPOCH, Key, evaluation_key, uniform
 from objectives.traits import Traits
@@ -23,6 +24,7 @@ __all__ = [
     "Bernoulli",
     "Budget",
     "Corruption",
+    "Diverged",
     "Encoder",
     "EncoderConfig",
     "ExactCount",

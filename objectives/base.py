@@ -5,6 +5,7 @@ B blocks, T positions, D width, N target positions.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -13,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from objectives.encoder.model import Encoder
-from objectives.identity import describe_objective, refuse_other_settings, state_hash
+from objectives.identity import describe_objective, refuse_other_settings
 from objectives.settings import SharedSettings
+from objectives.training.divergence import Diverged
 from objectives.training.flops import training_flops
 from objectives.training.ledger import Ledger
 from objectives.training.loss import summed_nll, target_nlls
@@ -48,7 +50,6 @@ class Objective(pl.LightningModule, ABC):
         self.shared = SharedSettings(**shared)
         self.vocabulary = self.shared.vocabulary
         self.encoder = Encoder(self.shared.encoder, self.vocabulary.size, self.shared.seed)
-        self.initial_hash = state_hash(self.encoder)
         self.ledger = Ledger()
 
     @property
@@ -161,8 +162,15 @@ class Objective(pl.LightningModule, ABC):
         return self.shared.optimizer.build(self)
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
-        if self.shared.optimizer.gradient_clip:
-            nn.utils.clip_grad_norm_(self.parameters(), self.shared.optimizer.gradient_clip)
+        """Clip the gradient of a step.
+
+        Raises:
+            Diverged: when its norm is not finite; the step is not taken.
+        """
+        norm = nn.utils.clip_grad_norm_(self.parameters(), self.shared.optimizer.gradient_clip or math.inf)
+        # Mixed precision of 16 bits looks for overflow itself: it leaves the step out, and scales less.
+        if self.trainer.precision != "16-mixed" and not bool(norm.isfinite()):
+            raise Diverged(f"the norm of the gradient is {norm.item()}")
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
         if self.tokens_read(batch.tokens_BT.numel()) >= self.budget_tokens(batch.tokens_BT.shape[1]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -12,7 +12,8 @@ from analysis.records.impossible import refuse_impossible
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, RunRecords, Series, Traits
 from experiments.records import durable, metrics_file, run_directory
-from experiments.records.quantities import QUANTITIES, Quantity, read_declarations
+from experiments.records.proof import is_proven, read_done, unproven
+from experiments.records.quantities import QUANTITIES, TRAINING, Declarations, Quantity, read_declarations
 
 ALIKE = ("unit", "better", "comparable", "scale")
 """What all runs have to declare alike of a quantity."""
@@ -21,18 +22,23 @@ ALIKE = ("unit", "better", "comparable", "scale")
 def read_results(directory: Path) -> Results:
     """Read a grid, or a single run.
 
+    A run whose records are damaged has none, and says why.
+
     Raises ValueError when the directory is neither, holds one arm and seed twice, holds a quantity that is not declared
     or that two runs declare differently, or one that is better than what no model can pass.
     """
     directory = Path(directory)
-    plan = directory / run_directory.PLAN
-    try:
-        records = run_directory.read_runs(directory)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{plan} lacks {error}; it was not written by this program") from error
-    if not records and not plan.exists():
+    records = run_directory.read_runs(directory)
+    if not records and not (directory / run_directory.PLAN).exists():
         raise ValueError(f"{directory} holds no run: no {run_directory.PLAN}, and no {run_directory.RUN} below it")
-    runs = [_read_run(directory, record) for record in records]
+    runs, left_out = [], []
+    for record in records:
+        try:
+            runs.append(_read_run(directory, record))
+        except ValueError as error:  # so damaged that it is not known whose seed of which arm it is
+            left_out.append(f"{record['directory']} is left out: {error}")
+    if left_out and not runs:
+        raise ValueError("; ".join(left_out))
     _refuse_duplicates(runs)
     _refuse_undeclared(runs)
     _refuse_other_declarations(runs)
@@ -42,45 +48,83 @@ def read_results(directory: Path) -> Results:
     grid = _read_grid(directory / run_directory.GRID)
     reference = grid.get("reference")
     title = str(grid.get("title") or next((run.title for run in runs if run.title), directory.resolve().name))
-    return Results(directory, title, None if reference is None else str(reference), arms)
+    return Results(directory, title, None if reference is None else str(reference), arms, left_out=tuple(left_out))
 
 
 def _read_run(directory: Path, record: dict[str, Any]) -> RunRecords:
+    """Raises ValueError when not even the run's arm and seed are known."""
     try:
         run = directory / record["directory"]
         name, arm, seed = str(record["name"]), str(record["arm"]), int(record["seed"])
         objective, attention = str(record["objective"]), str(record["attention"])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"a run of {directory} lacks {error}; it was not written by this program") from error
-    rows = metrics_file.read_metrics(run)
-    declared = read_declarations(run)  # after the rows: a run in progress appends these first
-    by_quantity: dict[str, list[metrics_file.Row]] = {}
-    for row in rows:
-        by_quantity.setdefault(row.quantity, []).append(row)
+        traits, factors = dict(record.get("traits") or {}), dict(record.get("factors") or {})
+        numeric, categorical = dict(traits.get("numeric") or {}), dict(traits.get("categorical") or {})
+        budget, density = int(record.get("budget_tokens") or 0), record.get("nominal_density")
+    except (KeyError, TypeError, ValueError) as error:
+        damage = record.get("damage") or f"its records lack {error}; they were not written by this program"
+        raise ValueError(damage) from error
     state = run_directory.run_state(run)
-    if state.state != "done":  # killed before it declared what it had just recorded; that is repaired on resuming
-        by_quantity = {name: found for name, found in by_quantity.items() if name in declared.quantities}
-    traits = record.get("traits") or {}
-    pairing = run / run_directory.PAIRING
+    try:
+        if "damage" in record:
+            raise ValueError(record["damage"])
+        found = _read_series(run, state)
+    except (ValueError, OSError) as error:
+        state, found = state._replace(state="damaged", error=str(error)), _Found()
     return RunRecords(
         name=name,
         arm=arm,
         seed=seed,
         objective=objective,
         attention=attention,
-        factors={str(k): str(v) for k, v in (record.get("factors") or {}).items()},
-        traits=Traits(traits.get("question") or "", traits.get("numeric") or {}, traits.get("categorical") or {}),
-        budget_tokens=int(record.get("budget_tokens") or 0),
-        nominal_density=record.get("nominal_density"),
+        factors={str(k): str(v) for k, v in factors.items()},
+        traits=Traits(str(traits.get("question") or ""), numeric, categorical),
+        budget_tokens=budget,
+        nominal_density=density,
         title=str(record.get("title") or ""),
         corpus=str(record["corpus"]) if record.get("corpus") else None,
         directory=run,
         state=state,
+        **found._asdict(),
+    )
+
+
+class _Found(NamedTuple):
+    """What a run has recorded, in the fields of RunRecords."""
+
+    series: dict[str, Series] = {}  # noqa: RUF012 - a default that nobody changes
+    declared: Declarations = Declarations()
+    pairing: dict[str, Any] | None = None
+    stream: dict[int, str] = {}  # noqa: RUF012
+    last_row: metrics_file.Row | None = None
+    end_tokens: int = 0
+
+
+def _read_series(run: Path, state: run_directory.RunState) -> _Found:
+    """Raises ValueError when something of it is damaged."""
+    if state.state == "damaged":
+        raise ValueError(state.error)
+    rows = metrics_file.read_metrics(run)
+    declared = read_declarations(run)  # after the rows: a run in progress appends these first
+    done = state.state == "done"
+    if not done:  # killed before it declared what it had just recorded; that is repaired on resuming
+        rows = [row for row in rows if row.quantity in declared.quantities]
+        rows = [row for row in rows if row.quantity in TRAINING or is_proven(row, declared)]
+    elif altered := unproven(rows, declared):
+        raise ValueError(
+            f"{run / metrics_file.METRICS} does not hold what {' and '.join(altered)} measured; "
+            f"`clm-vs-mlm evaluate {run}` measures it again"
+        )
+    by_quantity: dict[str, list[metrics_file.Row]] = {}
+    for row in rows:
+        by_quantity.setdefault(row.quantity, []).append(row)
+    pairing = run / run_directory.PAIRING
+    return _Found(
         series={quantity: Series.from_rows(found) for quantity, found in by_quantity.items()},
         declared=declared,
-        pairing=durable.read_json(pairing) if pairing.exists() else None,
-        stream=metrics_file.read_stream(run),
+        pairing=durable.read_mapping(pairing) if pairing.exists() else None,
+        stream={one.step: one.hash for one in metrics_file.read_stream(run)},
         last_row=rows[-1] if rows else None,
+        end_tokens=read_done(run).tokens if done else 0,
     )
 
 

@@ -25,6 +25,8 @@ class Results:
     """The data, when these are the results of one data group among several."""
     whole: Results | None = None
     """The results of all data groups, when these are those of one."""
+    left_out: tuple[str, ...] = ()
+    """Runs so damaged that not even their arm is known, each with the reason."""
 
     @cached_property
     def data_groups(self) -> list[Results]:

@@ -95,6 +95,8 @@ class RunRecords:
     """Rolling hash of the text consumed, by step."""
     last_row: metrics_file.Row | None
     """The last row recorded, of any quantity."""
+    end_tokens: int
+    """Tokens read at the end of a finished run."""
 
     @property
     def finished(self) -> bool:
@@ -105,6 +107,8 @@ class RunRecords:
         """Why there is no final score, in words; "done" when there is."""
         if self.state.state in ("done", "pending"):
             return self.state.state
+        if self.state.state == "damaged":
+            return f"damaged ({self.state.error})"
         planned = f" of {self.budget_tokens:,}" if self.budget_tokens else ""
         return f"{self.state.state} at {self.state.tokens:,}{planned} tokens"
 
@@ -118,7 +122,8 @@ class RunRecords:
         return next((metric for metric in self.declared.metrics if quantity.name in metric.quantities), None)
 
     def final_score(self, quantity: Quantity) -> float | Missing:
-        """The last value of a finished run. An unfinished one has none: budgets would differ."""
+        """The value at the end of a finished run's budget; a level that training does not change is measured once. An
+        unfinished run has none: budgets would differ."""
         series, metric = self.series.get(quantity.name), self.metric(quantity)
         if series is None and metric is not None and metric.not_measured:
             return Missing(f"{self.name}: {metric.not_measured}")
@@ -130,6 +135,11 @@ class RunRecords:
             return Missing(f"{self.name} recorded no {quantity.label}")
         if not series.ends_finite:
             return Missing(f"the last {quantity.label} of {self.name} is not finite")
+        if not quantity.level_of and series.tokens[-1] != self.end_tokens:
+            return Missing(
+                f"the last {quantity.label} of {self.name} is from token {int(series.tokens[-1]):,}, not from the end "
+                f"at {self.end_tokens:,}"
+            )
         return float(series.values[-1])
 
 

@@ -40,13 +40,14 @@ def compose(results: Results, requested: Sequence[tuple[str, float]], axis: str,
 
 
 def _alerts(results: Results, groups: Sequence[GroupComparisons]) -> list[str]:
-    alerts = _refusals(groups)
+    alerts = [*_refusals(groups), *results.left_out]
     unfinished = [run for run in results.runs if not run.finished]
     if unfinished:
         alerts.append("Not finished: " + "; ".join(f"{run.name}: {run.progress}" for run in unfinished) + ".")
     for run in unfinished:
-        if run.state.state == "failed":
-            alerts.append(f"{run.name} failed: {run.state.error or 'no error recorded'} (log: {run.log})")
+        if run.state.state in ("failed", "diverged"):
+            reason = run.state.error or "no error recorded"
+            alerts.append(f"{run.name} {run.state.state}: {reason.removeprefix('diverged ')} (log: {run.log})")
     for group in results.data_groups:
         alerts += [group.prefix + found for found in other_settings(group)]
         budgets = sorted({run.budget_tokens for run in group.runs if run.budget_tokens})

@@ -27,6 +27,9 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
     data = f", on {len(groups)} data groups that are not compared with each other" if len(groups) > 1 else ""
     arms = f"{len(results.arms)} arm{'' if len(results.arms) == 1 else 's'}"
     lines = [f"{finished_of_planned(results.runs)} runs are finished, in {arms}{data}."]
+    for state in ("diverged", "damaged", "failed"):
+        if count := sum(run.state.state == state for run in results.runs):
+            lines[0] = lines[0].removesuffix(".") + f"; {count} {state}."
     if not results.recorded:
         return [*lines, "No run has recorded anything yet, so there is nothing to compare."]
     pairs = [pair for group in groups for pair in group.pairs]

@@ -29,7 +29,7 @@ def runs_table(results: Results) -> Table:
 
 def _note(run: RunRecords) -> str:
     parts = []
-    if run.state.state == "failed":
+    if run.state.state in ("failed", "diverged", "damaged"):
         parts.append(run.state.error or "no error recorded")
         parts.append(f"log: {run.log}")
     if dropped := sorted(q for q, series in run.series.items() if series.dropped):

@@ -10,6 +10,7 @@ from typing import Any
 
 from experiments.data import BlockData
 from experiments.evaluation.metric import NotMeasured, SharedMetric
+from experiments.records.proof import values_digest
 from experiments.records.quantities import Declarations, MetricRecord
 from objectives import Objective
 from objectives.identity import build_arguments, import_object
@@ -150,7 +151,7 @@ class Evaluation:
                     f"quantities()"
                 )
             values |= found
-            measured_at = tuple(sorted({*known.measured_at, tokens}))
+            measured_at = dict(sorted({**known.measured_at, tokens: values_digest(tokens, found)}.items()))
             now = replace(record, measured_at=measured_at, not_measured=reason)
             rest = _without_rivals(declared, record)
             declared = Declarations({**rest.quantities, **quantities}, (*rest.metrics, now))

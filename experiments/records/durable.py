@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+UNFINISHED = ".tmp"
+REMEDIES = {
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room within your quota",
+    errno.EACCES: "grant the permission, or choose another directory",
+    errno.EPERM: "grant the permission, or choose another directory",
+    errno.EROFS: "choose a directory that can be written",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.EIO: "check the disk",
+}
 
 
 def content_hash(value: Any, length: int = 8) -> str:
@@ -26,15 +39,41 @@ def file_digest(path: Path) -> str:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; on success move it there durably, on failure leave `path` as it was."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
-        yield temporary
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, path)
-        sync_directory(path.parent)
+        with naming(path):
+            yield temporary
+            with open(temporary, "rb") as written:
+                os.fsync(written.fileno())
+            os.replace(temporary, path)
+            sync_directory(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error of the file system say in one line which file it is about, and what to do."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if error.errno is None:  # it says so already
+            raise
+        remedy = REMEDIES.get(error.errno, "check the disk and the permissions")
+        raise OSError(
+            f"cannot read or write {path} ({error.strerror}): {remedy}, then run the same command again"
+        ) from error
+
+
+def leftovers(directory: Path) -> list[Path]:
+    """Files that a killed process was writing in a directory; links are not ours, nor is what they lead to."""
+    if directory.is_symlink() or not directory.is_dir():
+        return []
+    pattern = re.compile(rf"\..+\.\d+{re.escape(UNFINISHED)}")
+    found = (path for path in directory.iterdir() if pattern.fullmatch(path.name))
+    return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
 def sync_directory(directory: Path) -> None:
@@ -58,16 +97,17 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """The value in a JSON file. Raises ValueError, naming the file, when it is no JSON."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON ({error}); delete it to have it made again") from error
+        with naming(path):
+            return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: not valid JSON ({error}); restore it from a copy") from error
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
     """As read_json, for a file that must hold a JSON object."""
     value = read_json(path)
     if not isinstance(value, dict):
-        raise ValueError(f"{path} holds no JSON object; delete it to have it made again")
+        raise ValueError(f"{path} is damaged: it holds no JSON object; restore it from a copy")
     return value
 
 

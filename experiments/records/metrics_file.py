@@ -1,14 +1,15 @@
-"""metrics.csv and stream.csv: what a run recorded, one value or one hash a line. Both only ever grow; when a run is
-resumed, they are cut back to its checkpoint."""
+"""metrics.csv and stream.csv: what a run recorded, one value or one hash a line. Training only ever appends; when a run
+is resumed, both are cut back to its checkpoint."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
-from experiments.records.durable import replacing
+from experiments.records.durable import naming, replacing
 
 METRICS, STREAM = "metrics.csv", "stream.csv"
 AXES = ("tokens", "targets", "flops", "seconds")
@@ -34,66 +35,88 @@ class StreamHash(NamedTuple):
 
 
 def append_rows(path: Path, rows: Sequence[Row | StreamHash]) -> None:
-    """Append rows to a file in one write, with the header when the file is new."""
-    lines = [",".join(repr(v) if isinstance(v, float) else str(v) for v in row) for row in rows]
-    if rows and not path.exists():
+    """Append rows to a file in one write, with the header when the file is new; when this returns they are on disk."""
+    if not rows:
+        return
+    lines = [*map(as_line, rows)]
+    if not path.exists():
         lines.insert(0, ",".join(rows[0]._fields))
-    with open(path, "a", encoding="utf-8", newline="") as file:
+    with naming(path), open(path, "a", encoding="utf-8", newline="") as file:
         file.write("".join(line + "\n" for line in lines))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def as_line(row: Row | StreamHash) -> str:
+    """A row as it stands in the file, without its line end; reading it gives the row again."""
+    return ",".join(repr(value) if isinstance(value, float) else str(value) for value in row)
 
 
 def insert_rows(run: Path, rows: Sequence[Row]) -> None:
     """Add rows at their steps, in place of those of the same quantity there. The file is replaced as a whole."""
     new = {(row.step, row.quantity) for row in rows}
     kept = [row for row in read_metrics(run) if (row.step, row.quantity) not in new]
-    with replacing(run / METRICS) as temporary:
-        append_rows(temporary, sorted([*kept, *rows], key=lambda row: row.step))
+    replace_rows(run / METRICS, sorted([*kept, *rows], key=lambda row: row.step))
 
 
-def keep_quantities(run: Path, kept: Collection[str]) -> None:
-    """Drop the rows of all other quantities."""
+def keep_rows(run: Path, kept: Callable[[Row], bool]) -> None:
+    """Drop all other rows of metrics.csv."""
     rows = read_metrics(run)
-    if any(row.quantity not in kept for row in rows):
-        with replacing(run / METRICS) as temporary:
-            append_rows(temporary, [row for row in rows if row.quantity in kept])
+    if not all(map(kept, rows)):
+        replace_rows(run / METRICS, [row for row in rows if kept(row)])
 
 
-def drop_after(run: Path, step: int) -> None:
-    """Keep only what was recorded up to `step`: a resumed run records the rest again."""
-    for name, kind in ((METRICS, Row), (STREAM, StreamHash)):
-        kept = [row for row in _read(run / name, kind) if row.step <= step]
-        if kept:
-            with replacing(run / name) as temporary:
-                append_rows(temporary, kept)
-        else:
-            (run / name).unlink(missing_ok=True)
+def replace_rows(path: Path, rows: Sequence[Row | StreamHash]) -> None:
+    """Replace a file by one with these rows; by none where there are no rows."""
+    if not rows:
+        path.unlink(missing_ok=True)
+        return
+    with replacing(path) as temporary:
+        append_rows(temporary, rows)
 
 
 def read_metrics(run: Path) -> list[Row]:
-    """Every row recorded by a run, in order; empty before its first. A last line torn by a kill is left out."""
-    return _read(Path(run) / METRICS, Row)
+    """Every row recorded by a run, in order; empty before its first. A last line torn by a kill is left out.
+
+    Raises:
+        ValueError: when another line is damaged.
+    """
+    rows, problem = _read(Path(run) / METRICS, Row)
+    if problem:
+        raise ValueError(problem)
+    return rows
 
 
-def read_stream(run: Path) -> dict[int, str]:
-    """step -> hash of the blocks that a run had read by then."""
-    return dict(_read(Path(run) / STREAM, StreamHash))
+def read_stream(run: Path) -> list[StreamHash]:
+    """The hashes of the blocks that a run had read, by step. Raises as `read_metrics` does."""
+    hashes, problem = _read(Path(run) / STREAM, StreamHash)
+    if problem:
+        raise ValueError(problem)
+    return hashes
 
 
-def _read(path: Path, kind: Any) -> list[Any]:
+def readable_rows(run: Path) -> tuple[list[Row], list[StreamHash]]:
+    """The rows of both files up to the first damaged line."""
+    return _read(Path(run) / METRICS, Row)[0], _read(Path(run) / STREAM, StreamHash)[0]
+
+
+def _read(path: Path, kind: Any) -> tuple[list[Any], str]:
+    """The rows up to the first damaged line, and what is wrong with that one."""
     if not path.exists():
-        return []
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is damaged ({error})") from error
-    reader = csv.reader(text[: text.rfind("\n") + 1].splitlines())
-    header = next(reader, None)
-    if header is not None and tuple(header) != kind._fields:
-        raise ValueError(
-            f"{path} has the columns {header}, not {list(kind._fields)}; it was not written by this program"
+        return [], ""
+    with naming(path):
+        lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last line end is empty, or a torn line
+    if lines and lines[0].decode("utf-8", "replace").rstrip("\r") != ",".join(kind._fields):
+        return (
+            [],
+            f"{path} has not the columns {', '.join(kind._fields)}; it is damaged, or was written by another program",
         )
-    types = get_type_hints(kind).values()
-    try:
-        return [kind._make(read(text) for read, text in zip(types, line, strict=True)) for line in reader]
-    except ValueError as error:
-        raise ValueError(f"{path} line {reader.line_num} is damaged ({error})") from error
+    types = [*get_type_hints(kind).values()]
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            (cells,) = csv.reader([line.decode()])
+            rows.append(kind._make(read(text) for read, text in zip(types, cells, strict=True)))
+        except (ValueError, csv.Error) as error:
+            return rows, f"{path} line {number} is damaged ({error})"
+    return rows, ""

@@ -5,15 +5,18 @@ A report shows and compares quantities by what is declared here, and by nothing 
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Collection
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from experiments.records import durable
 
 QUANTITIES = "quantities.json"
+SEAL = 32
+"""Digits of the digest that the file holds of itself."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,8 @@ class MetricRecord:
     """The settings of the data that decide what it is measured on, not what is trained on."""
     quantities: tuple[str, ...]
     """Names of what it may record."""
-    measured_at: tuple[int, ...] = ()
-    """Tokens read at the snapshots at which it has been measured."""
+    measured_at: Mapping[int, str] = field(default_factory=dict)
+    """Tokens read at each snapshot at which it has been measured -> digest of what it measured there."""
     not_measured: str = ""
     """Why it measures nothing of this objective, if so."""
 
@@ -107,18 +110,37 @@ class Declarations:
     metrics: tuple[MetricRecord, ...] = ()
 
 
+OWN_LOSS = "Of the batches since the last record, on the question of the arm's own objective."
+TRAINING = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity(
+            "train/loss",
+            "training loss",
+            "nats per target",
+            "lower",
+            "question",
+            figure="losses",
+            description=OWN_LOSS,
+        ),
+        Quantity("train/learning_rate", "learning rate", "per step"),
+        Quantity("ledger/selected", "positions selected for corruption", "positions"),
+        Quantity("ledger/corrupted", "positions shown changed", "positions"),
+        Quantity("ledger/kept", "positions selected and shown as they are", "positions"),
+        Quantity("ledger/targets", "supervised tokens", "positions"),
+        Quantity("ledger/density", "targets per token read", "share"),
+    )
+}
+"""What every run records of its training."""
+
+
 def write_declarations(run: Path, declared: Declarations) -> None:
     """Replace a run's quantities.json."""
     quantities, metrics = declared.quantities.values(), declared.metrics
     content = {"quantities": [*map(asdict, quantities)], "metrics": [*map(asdict, metrics)]}
-    durable.write_json(Path(run) / QUANTITIES, content)
-
-
-def drop_measurements(run: Path, kept: Collection[int]) -> None:
-    """Forget what was measured at other snapshots than those at `kept` tokens: it will be measured again."""
-    declared = read_declarations(run)
-    cut = (replace(one, measured_at=tuple(at for at in one.measured_at if at in kept)) for one in declared.metrics)
-    write_declarations(run, replace(declared, metrics=tuple(cut)))
+    # As it will be read: JSON has no whole numbers for keys.
+    content = json.loads(json.dumps(content))
+    durable.write_json(Path(run) / QUANTITIES, {**content, "seal": durable.content_hash(content, SEAL)})
 
 
 def read_declarations(run: Path) -> Declarations:
@@ -130,13 +152,23 @@ def read_declarations(run: Path) -> Declarations:
     path = Path(run) / QUANTITIES
     if not path.exists():
         return Declarations()
-    content = durable.read_mapping(path)
     try:
+        content = durable.read_mapping(path)
+        if content.pop("seal", None) != durable.content_hash(content, SEAL):
+            raise ValueError("it was altered")
         quantities = [Quantity(**one) for one in content["quantities"]]
         metrics = [
-            MetricRecord(**{**one, "quantities": tuple(one["quantities"]), "measured_at": tuple(one["measured_at"])})
+            MetricRecord(
+                **{
+                    **one,
+                    "quantities": tuple(one["quantities"]),
+                    "measured_at": {int(tokens): digest for tokens, digest in one["measured_at"].items()},
+                }
+            )
             for one in content["metrics"]
         ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged ({error})") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); `clm-vs-mlm evaluate {run}` measures again and writes it anew"
+        ) from error
     return Declarations({quantity.name: quantity for quantity in quantities}, tuple(metrics))

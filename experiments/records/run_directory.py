@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from experiments.records.durable import read_json, read_mapping
+from experiments.records.proof import DONE, damage
 
 RUN, PAIRING, ENVIRONMENT, STATUS = "run.json", "pairing.json", "environment.json", "status.json"
 PLAN, GRID = "plan.json", "grid.yaml"
-CONFIG, LOG, DONE, LOCK = "config.yaml", "log.txt", "DONE", "run.lock"
+CONFIG, LOG, LOCK = "config.yaml", "log.txt", "run.lock"
 
 
 class RunState(NamedTuple):
-    """state is one of pending, running, done, failed, resumable; tokens are those of the last status written."""
+    """state is one of pending, running, done, failed, diverged, damaged, resumable; tokens are those of the last status
+    written."""
 
     state: str
     tokens: int = 0
@@ -36,11 +39,12 @@ def run_state(run: Path) -> RunState:
     status = read_status(run)
     known = {key: status[key] for key in RunState._fields[1:] if key in status}
     if (run / DONE).exists():
-        return RunState("done", **known)
+        problem = damage(run)
+        return RunState("damaged", **{**known, "error": problem}) if problem else RunState("done", **known)
     if is_locked(run):
         return RunState("running", **known)
-    if status.get("state") == "failed":
-        return RunState("failed", **known)
+    if (ended := status.get("state")) in ("failed", "diverged"):
+        return RunState(ended, **known)
     return RunState("resumable" if status else "pending", **known)
 
 
@@ -106,14 +110,43 @@ def grid_or_run(name: str | Path) -> Path:
 
 
 def read_runs(directory: Path) -> list[dict[str, Any]]:
-    """The planned runs of a grid, each with "directory" relative to `directory`; or the runs found below it."""
+    """The planned runs of a grid, each with "directory" relative to `directory`; or the runs found below it.
+
+    One whose run.json cannot be read has "damage" that says so, and only what its plan knows of it. Where the plan of a
+    grid cannot be read, a line on stderr says so, and the runs are those found.
+
+    Raises:
+        ValueError: when there is no such directory.
+    """
     directory = Path(directory)
     if not directory.is_dir():
         raise ValueError(f"there is no directory {directory}; give the directory of a grid or of a run")
-    if (directory / PLAN).exists():
-        planned = read_json(directory / PLAN)
+    planned = _planned(directory / PLAN) if (directory / PLAN).exists() else None
+    if planned is not None:
         # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
-        begun = (directory / run["directory"] / RUN for run in planned)
-        return [{**r, **(read_mapping(p) if p.exists() else {})} for r, p in zip(planned, begun, strict=True)]
+        return [
+            {**run, **_recorded(directory / run["directory"] / RUN), "directory": run["directory"]} for run in planned
+        ]
     found = [directory / RUN] if (directory / RUN).exists() else sorted(directory.glob(f"**/{RUN}"))
-    return [{**read_mapping(path), "directory": str(path.parent.relative_to(directory))} for path in found]
+    return [{**_recorded(path), "directory": str(path.parent.relative_to(directory))} for path in found]
+
+
+def _planned(path: Path) -> list[dict[str, Any]] | None:
+    try:
+        planned = read_json(path)
+        if isinstance(planned, list) and all(
+            isinstance(run, dict) and isinstance(run.get("directory"), str) for run in planned
+        ):
+            return planned
+        problem = f"{path} is damaged: it is no list of runs with a directory each"
+    except ValueError as error:
+        problem = str(error)
+    print(f"{problem}; or `clm-vs-mlm sweep` writes it again. Shown are the runs found", file=sys.stderr)
+    return None
+
+
+def _recorded(path: Path) -> dict[str, Any]:
+    try:
+        return read_mapping(path) if path.exists() else {}
+    except (ValueError, OSError) as error:
+        return {"damage": str(error)}

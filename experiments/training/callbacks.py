@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,11 +18,13 @@ from pytorch_lightning.utilities import rank_zero_only
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records import durable, run_directory
 from experiments.records.quantities import Declarations, read_declarations, write_declarations
-from experiments.training.checkpoint_files import DurableCheckpointIO, complete
+from experiments.training.checkpoint_files import SNAPSHOTS, DurableCheckpointIO, complete
 from experiments.training.recorder import Recorder, step_ended
 from objectives import Batch, Objective
 
 KEPT_CHECKPOINTS = 2
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a polite kill, and a terminal that is closed."""
 
 
 class StopRequest:
@@ -60,7 +63,7 @@ class Snapshots(pl.Callback):
             self.recorder.record(trainer, objective, values)
             if trainer.is_global_zero:
                 write_declarations(self.run, declared)
-            trainer.save_checkpoint(self.run / "snapshots" / f"tokens-{tokens:012d}.ckpt", weights_only=True)
+            trainer.save_checkpoint(self.run / SNAPSHOTS / f"tokens-{tokens:012d}.ckpt", weights_only=True)
 
 
 def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | None = None) -> list[int]:
@@ -142,6 +145,13 @@ class Status(pl.Callback):
                 budget_tokens=objective.budget_tokens(batch.tokens_BT.shape[1]),
                 tokens_per_second=tokens / seconds if seconds else 0.0,
             )
+
+    def try_to_write(self, **values: Any) -> None:
+        """As `write`, of a run that has failed: what it failed by is not to be hidden by a disk that is full."""
+        try:
+            self.write(**values)
+        except OSError as error:
+            print(f"its status was not written: {error}", file=sys.stderr)
 
     @rank_zero_only
     def write(self, **values: Any) -> None:

@@ -6,13 +6,18 @@ writer moves a temporary file across file systems, and a kill in between loses t
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
 
-from experiments.records.durable import file_digest, replacing, write_text
+from experiments.records.durable import file_digest, leftovers, replacing, write_text
+
+CHECKPOINTS, SNAPSHOTS = "checkpoints", "snapshots"
+OWN_NAME = re.compile(r"(step|tokens)-\d+\.ckpt")
 
 
 class DurableCheckpointIO(CheckpointIO):
@@ -23,7 +28,7 @@ class DurableCheckpointIO(CheckpointIO):
         path.parent.mkdir(parents=True, exist_ok=True)
         digest_file(path).unlink(missing_ok=True)
         with replacing(path) as temporary:
-            torch.save(checkpoint, temporary)
+            _save(checkpoint, temporary)
             digest = file_digest(temporary)
         write_text(digest_file(path), digest + "\n")
 
@@ -37,6 +42,16 @@ class DurableCheckpointIO(CheckpointIO):
         Path(path).unlink(missing_ok=True)
 
 
+def _save(checkpoint: dict[str, Any], path: Path) -> None:
+    try:
+        torch.save(checkpoint, path)
+    except RuntimeError as error:  # what torch makes of an error of the file system, its number lost
+        reason = str(error).splitlines()[0]
+        raise OSError(
+            f"cannot write {path.parent} ({reason}): make room on the disk, then run the same command again"
+        ) from error
+
+
 def verify(path: Path) -> None:
     """Raises ValueError when a checkpoint is missing or damaged."""
     if not path.exists():
@@ -45,23 +60,29 @@ def verify(path: Path) -> None:
         raise ValueError(f"{path} is no finished checkpoint: {digest_file(path).name} is not beside it")
     if digest_file(path).read_text(errors="replace").strip() != file_digest(path):
         raise ValueError(
-            f"the checkpoint {path} is damaged (its sha256 differs from the one written beside it); to resume from "
-            f"the one before it, delete it"
+            f"the checkpoint {path} is damaged (its sha256 differs from the one written beside it); restore it from a "
+            f"copy, or use another one"
         )
 
 
 def complete(directory: Path) -> list[Path]:
-    """The finished checkpoints of a directory, oldest first."""
-    return [path for path in sorted(directory.glob("*.ckpt")) if digest_file(path).exists()]
+    """The finished checkpoints or snapshots of a run's directory, oldest first: those under the names that a run gives,
+    with their hash beside them. Links, and files of other names, are not the run's own."""
+    found = (path for path in sorted(directory.glob("*.ckpt")) if OWN_NAME.fullmatch(path.name))
+    return [path for path in found if not path.is_symlink() and digest_file(path).exists()]
 
 
 def remove_unfinished(run: Path) -> None:
-    """Remove what a kill left half-written in a run: temporary files, and checkpoints without their hash."""
-    for path in run.glob("**/.*.tmp"):
-        path.unlink()
-    for path in run.glob("*/*.ckpt"):
-        if not digest_file(path).exists():
+    """Remove the temporary files that a kill left in a run."""
+    for directory in (run, run / CHECKPOINTS, run / SNAPSHOTS):
+        for path in leftovers(directory):
             path.unlink()
+
+
+def set_aside(path: Path) -> None:
+    """Keep a damaged checkpoint under a name under which it does not count."""
+    digest_file(path).unlink(missing_ok=True)
+    os.replace(path, path.with_name(path.name + ".damaged"))
 
 
 def digest_file(path: Path) -> Path:

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 import yaml
 from filelock import FileLock, Timeout
 from pytorch_lightning.utilities import rank_zero_warn
@@ -19,15 +19,22 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from experiments.data import BlockData
 from experiments.data.settings import measured_on
+from experiments.data.stream import Items
 from experiments.evaluation.evaluation import Evaluation, MetricFailed
 from experiments.records import durable, metrics_file, quantities, run_directory
-from experiments.training.callbacks import Checkpoints, Snapshots, Status, StopRequest
-from experiments.training.checkpoint_files import complete, remove_unfinished, verify
+from experiments.records.proof import declared_by, is_proven, without_unproven, write_done
+from experiments.records.quantities import TRAINING
+from experiments.training.callbacks import STOP_SIGNALS, Checkpoints, Snapshots, Status, StopRequest
+from experiments.training.checkpoint_files import CHECKPOINTS, SNAPSHOTS, complete, remove_unfinished, set_aside
 from experiments.training.progress_bar import ProgressBar
-from experiments.training.provenance import pairing, provenance
-from experiments.training.recorder import TRAINING, Recorder
+from experiments.training.provenance import OtherExperiment, Pairing, provenance
+from experiments.training.recorder import Recorder
+from experiments.training.resume import cut_records, resume_from
 from experiments.training.run_spec import RunSpec
-from objectives import Objective
+from objectives import IGNORE, Diverged, Key, Objective
+
+FIRST_BATCHES = 4
+"""In which a run looks for targets before it starts."""
 
 
 class Interrupted(Exception):
@@ -36,6 +43,10 @@ class Interrupted(Exception):
 
 class Busy(ValueError):
     """Another process works on the run."""
+
+
+class TrainingDiverged(Exception):
+    """The loss or the gradient of the run is not finite; it has stopped before the step that would have spoiled it."""
 
 
 class TrainingFailed(Exception):
@@ -59,67 +70,88 @@ def locked(run: Path) -> Iterator[None]:
 def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec, stop: StopRequest) -> None:
     """Train, record and evaluate, under the run's lock; the run's directory is all the state there is.
 
-    `stop` is set by Ctrl-C and SIGTERM meanwhile; the run then saves at the end of its step.
+    `stop` is set by Ctrl-C, SIGTERM and SIGHUP meanwhile; the run then saves at the end of its step.
 
     Raises:
         Interrupted: when a signal stopped it before the end of its budget.
-        ValueError: when it was begun with other data or weights, or when its checkpoint is damaged.
+        TrainingDiverged: when its loss or gradient is not finite.
+        ValueError: when it was begun with other data or weights, when no step would have a target, or when neither its
+            records nor its checkpoints are whole.
     """
     directory = run.directory
+    _refuse_without_targets(model, data, trainer)
     evaluation = run_evaluation(data, run.config)
+    pairing = Pairing(directory, data, trainer.world_size)
     if trainer.is_global_zero:
         remove_unfinished(directory)
-    checkpoints = complete(directory / "checkpoints")
+    checkpoint, damaged = resume_from(directory)
     status = Status(directory)
-    if checkpoints:
-        verify(checkpoints[-1])
     if trainer.is_global_zero:
-        _check_pairing(directory, pairing(model, data, trainer))
+        pairing.check_data()
+        for path, reason in damaged.items():
+            rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {checkpoint or 'its beginning'}")
+            set_aside(path)
         _write_records(trainer, model, data, run)
+        cut_records(directory, checkpoint)
         begin_declarations(directory, evaluation)
-        _cut_records(directory, checkpoints[-1] if checkpoints else None)
     status.write()
     recorder = Recorder(directory, run.config["record_every_steps"])
     bar = ProgressBar()
     snapshots = Snapshots(directory, recorder, bar.evaluating(evaluation.measure), run.evaluation)
-    saver = Checkpoints(directory / "checkpoints", run.config["checkpoint_every_steps"], stop)
-    trainer.callbacks = [recorder, bar, snapshots, saver, status, *trainer.callbacks]  # type: ignore[attr-defined]
+    saver = Checkpoints(directory / CHECKPOINTS, run.config["checkpoint_every_steps"], stop)
+    ours = [pairing, recorder, bar, snapshots, saver, status]
+    trainer.callbacks = [*ours, *trainer.callbacks]  # type: ignore[attr-defined]
     with _stop_on_signals(stop):
-        _train(trainer, model, data, checkpoints[-1] if checkpoints else None, status)
+        _train(trainer, model, data, checkpoint, status)
     if trainer.is_global_zero:
-        durable.write_text(directory / run_directory.DONE, "")
+        write_done(directory, recorder.proof)
+
+
+def _refuse_without_targets(model: Objective, data: BlockData, trainer: pl.Trainer) -> None:
+    """Raises ValueError when a step is expected to have less than one target, or the first batches have none."""
+    tokens = data.tokens_per_batch * trainer.accumulate_grad_batches * trainer.world_size
+    targets = model.nominal_density * tokens
+    if targets >= 1 and any(_targets(model, data, items) for items in islice(data.stream(0, 1, 0), FIRST_BATCHES)):
+        return
+    found = f"{targets:.2g} are expected" if targets < 1 else f"the first {FIRST_BATCHES} batches have none"
+    raise ValueError(
+        f"training would learn next to nothing: of the {tokens:,} tokens of a step {found} to be predicted; raise the "
+        f"objective's rate, such as model.init_args.corruption.rate, data.init_args.block_length or "
+        f"data.init_args.batch_size"
+    )
+
+
+def _targets(model: Objective, data: BlockData, items: Items) -> int:
+    batch = data.batch_of("train", items)
+    views = model.views(batch.tokens_BT, Key(model.shared.seed, batch.epoch_B, batch.index_B))
+    return sum(int((view.targets_BT != IGNORE).sum()) for view in views)
 
 
 def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: Path | None, status: Status) -> None:
     """Train to the end of the budget; raises as `fit_run` does."""
+    budget = model.budget_tokens(data.block_length)
     try:
         trainer.fit(model, data, ckpt_path=str(checkpoint) if checkpoint else None)
     except SIGTERMException:
         pass  # one that came before our handler was in its place: the run has saved at the end of its step all the same
-    except MetricFailed as error:  # says by itself what is to be done
-        status.write(state="failed", error=str(error))
+    except Diverged as error:
+        tokens = model.tokens_read(data.tokens_per_batch)
+        snapshots = complete(status.run / SNAPSHOTS)
+        good = f"its last good snapshot is {snapshots[-1]}" if snapshots else "it has no snapshot from before"
+        reason = f"diverged at token {tokens:,} of {budget:,} ({error}); {good}"
+        status.write(state="diverged", step=trainer.global_step, tokens=tokens, budget_tokens=budget, error=reason)
+        raise TrainingDiverged(f"{status.run.name} {reason}") from error
+    except (MetricFailed, OtherExperiment, OSError) as error:  # says by itself what is to be done
+        status.try_to_write(state="failed", error=str(error))
         raise
     except BaseException as error:
-        status.write(state="failed", error=f"{type(error).__name__}: {error}")
+        status.try_to_write(state="failed", error=f"{type(error).__name__}: {error}")
         raise TrainingFailed(f"{type(error).__name__}: {error}") from error
-    budget = model.budget_tokens(data.block_length)
     tokens = model.tokens_read(data.tokens_per_batch)
     state = "done" if tokens >= budget else "interrupted"
     status.write(state=state, step=trainer.global_step, tokens=tokens, budget_tokens=budget)
     if tokens < budget:
         raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({status.run})")
-
-
-def _check_pairing(directory: Path, proof: dict[str, Any]) -> None:
-    """Write what the run reads and starts from; raises ValueError when it was begun with something else."""
-    path = directory / run_directory.PAIRING
-    before = durable.read_mapping(path) if path.exists() else proof
-    if changed := [key for key in proof if before.get(key) != proof[key]]:
-        raise ValueError(
-            f"{directory} was begun with another {' and '.join(changed)}; resuming would mix two experiments. Restore "
-            f"what it was begun with, or delete it to start again"
-        )
-    durable.write_json(path, proof)
 
 
 def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec) -> None:
@@ -130,7 +162,7 @@ def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: 
     )
     place = provenance(trainer, run.seed)
     path = directory / run_directory.ENVIRONMENT
-    threads = durable.read_mapping(path).get("threads") if path.exists() else place["threads"]
+    threads = _threads_before(path, place["threads"])
     if threads != place["threads"]:
         rank_zero_warn(
             f"begun with {threads} threads and resumed with {place['threads']}: sums may differ in their last bits; "
@@ -149,52 +181,44 @@ def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: 
     durable.write_json(path, {**run.description, **planned, **measured})
 
 
+def _threads_before(environment: Path, now: int) -> int:
+    """The threads that a run was begun with; those of `now` where that is not known."""
+    if not environment.exists():
+        return now
+    try:
+        return durable.read_mapping(environment).get("threads", now)
+    except ValueError as error:
+        rank_zero_warn(f"{error}; it is written anew, and how many threads the run was begun with is no longer known")
+        return now
+
+
 def run_evaluation(data: BlockData, config: Mapping[str, Any]) -> Evaluation:
     """The metrics of a run's configuration, on its data. Raises ValueError when one of them is refused."""
     return Evaluation(data, config["evaluation"]["metrics"], measured_on(config["data"]), TRAINING)
 
 
 def begin_declarations(directory: Path, evaluation: Evaluation) -> None:
-    """Declare what every run records, and forget what was measured in another way under names of `evaluation`.
+    """Declare what every run records, and forget what was measured in another way under names of `evaluation`, or is no
+    longer as it was recorded.
 
     What is measured at snapshots is declared when it has been.
     """
-    declared = evaluation.without_superseded(quantities.read_declarations(directory))
+    rows = metrics_file.read_metrics(directory)
+    declared = without_unproven(rows, evaluation.without_superseded(declared_by(directory)))
     declared = replace(declared, quantities={**declared.quantities, **TRAINING})
     # First that it was measured, then its rows: after a kill in between it is measured again, whatever is wanted then.
     quantities.write_declarations(directory, declared)
-    metrics_file.keep_quantities(directory, declared.quantities)
-
-
-def _cut_records(directory: Path, checkpoint: Path | None) -> None:
-    """Drop what was recorded after the checkpoint that the run goes on from. Raises ValueError when the rest is
-    missing."""
-    step = int(checkpoint.stem.removeprefix("step-")) if checkpoint else 0
-    metrics_file.drop_after(directory, step)
-    kept = {row.tokens for row in metrics_file.read_metrics(directory)}
-    quantities.drop_measurements(directory, kept)
-    if checkpoint and _had_recorded(checkpoint):
-        for name in (metrics_file.METRICS, metrics_file.STREAM):
-            if not (directory / name).exists():
-                raise ValueError(
-                    f"{directory / name} does not hold what was recorded up to step {step}; restore it, or delete "
-                    f"{directory} to start again"
-                )
-
-
-def _had_recorded(checkpoint: Path) -> bool:
-    """Whether anything had been recorded by then; record_every_steps may have been another one."""
-    state = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
-    return state["callbacks"][Recorder.__qualname__]["before"]["targets"] > 0
+    metrics_file.keep_rows(directory, lambda row: row.quantity in TRAINING or is_proven(row, declared))
 
 
 @contextmanager
 def _stop_on_signals(stop: StopRequest) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into a request to save and stop."""
+    """Turn Ctrl-C, SIGTERM and SIGHUP into a request to save and stop; `nohup` has SIGHUP ignored, which stays."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, stop.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop.ask) for number in heeded}
     try:
         yield
     finally:

@@ -14,8 +14,9 @@ from experiments.data import BlockData
 from experiments.data.settings import measured_on
 from experiments.evaluation.evaluation import Evaluation, is_measured, metric_record
 from experiments.records import durable, metrics_file, run_directory
+from experiments.records.proof import damage, declared_by, without_unproven
 from experiments.records.quantities import read_declarations, write_declarations
-from experiments.training.checkpoint_files import complete, remove_unfinished, verify
+from experiments.training.checkpoint_files import SNAPSHOTS, complete, remove_unfinished, verify
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import begin_declarations, locked, run_evaluation
 from experiments.training.run_spec import RunSpec
@@ -30,10 +31,12 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
     again. On the device that the run was trained on, where there is one.
 
     Raises:
-        ValueError: when another process works on the run, a snapshot is damaged, or the data is no longer what the
-            run was trained with.
+        ValueError: when another process works on the run, a snapshot is damaged, the data is no longer what the run was
+            trained with, or what training recorded is not whole.
     """
     check_settings(run, cli.run)
+    if (run / run_directory.DONE).exists() and (problem := damage(run)):
+        raise ValueError(f"the records of {run} are damaged: {problem}")
     if not unmeasured(run, cli.run.config):
         return 0
     with locked(run):
@@ -63,8 +66,8 @@ def check_settings(run: Path, spec: RunSpec) -> None:
 def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:
     """The finished snapshots of a run at which some metric of a configuration has not been measured yet."""
     metrics, data = config["evaluation"]["metrics"], measured_on(config["data"])
-    known = read_declarations(run).metrics
-    snapshots = complete(run / "snapshots")
+    known = without_unproven(metrics_file.readable_rows(run)[0], declared_by(run)).metrics
+    snapshots = complete(run / SNAPSHOTS)
     lacking: set[Path] = set()
     for plain in metrics:
         wanted = metric_record(plain, data)

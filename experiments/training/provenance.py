@@ -14,7 +14,9 @@ import pytorch_lightning as pl
 import torch
 
 from experiments.data import BlockData
-from objectives import Objective
+from experiments.records import durable, run_directory
+from objectives import Batch
+from objectives.identity import state_hash
 
 PACKAGES = (
     "clm-vs-mlm",
@@ -44,13 +46,47 @@ def provenance(trainer: pl.Trainer, seed: int) -> dict[str, Any]:
     }
 
 
-def pairing(objective: Objective, data: BlockData, trainer: pl.Trainer) -> dict[str, Any]:
-    """Hashes of the initial encoder, the tokenizer and the packed data, and the number of ranks."""
-    return {
-        "encoder": objective.initial_hash,
-        **data.fingerprints,
-        "world_size": trainer.world_size,
-    }
+class OtherExperiment(ValueError):
+    """The run was begun with other data or weights than it has now."""
+
+
+class Pairing(pl.Callback):
+    """Hashes the encoder in the moment before the first step, whatever its constructor or a hook has made of it, and
+    writes pairing.json; checkpoints carry it on."""
+
+    def __init__(self, run: Path, data: BlockData, world_size: int) -> None:
+        self.run = run
+        self.proof: dict[str, Any] = {**data.fingerprints, "world_size": world_size}
+
+    def check_data(self) -> None:
+        """Raises OtherExperiment when the run was begun with other data, as far as its directory tells."""
+        self._check(self._written())
+
+    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+        if "encoder" in self.proof:
+            return
+        self.proof = {"encoder": state_hash(objective.encoder), **self.proof}
+        if trainer.is_global_zero:
+            self._check(self._written())
+            durable.write_json(self.run / run_directory.PAIRING, self.proof)
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(self.proof)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._check(state)
+        self.proof = dict(state)
+
+    def _written(self) -> dict[str, Any]:
+        path = self.run / run_directory.PAIRING
+        return durable.read_mapping(path) if path.exists() else {}
+
+    def _check(self, before: dict[str, Any]) -> None:
+        if changed := [name for name in self.proof if before.get(name, self.proof[name]) != self.proof[name]]:
+            raise OtherExperiment(
+                f"{self.run} was begun with another {' and '.join(changed)}; resuming would mix two experiments. "
+                f"Restore what it was begun with, or move the directory away to start again"
+            )
 
 
 def _git(directory: Path, *arguments: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 import time
 from collections.abc import Mapping
@@ -12,31 +13,10 @@ from typing import Any
 import pytorch_lightning as pl
 
 from experiments.records import metrics_file
-from experiments.records.quantities import Quantity
-from objectives import Batch, Objective
+from experiments.records.proof import TrainingProof, training_rows
+from experiments.records.quantities import TRAINING
+from objectives import Batch, Diverged, Objective
 
-OWN_LOSS = "Of the batches since the last record, on the question of the arm's own objective."
-TRAINING = {
-    quantity.name: quantity
-    for quantity in (
-        Quantity(
-            "train/loss",
-            "training loss",
-            "nats per target",
-            "lower",
-            "question",
-            figure="losses",
-            description=OWN_LOSS,
-        ),
-        Quantity("train/learning_rate", "learning rate", "per step"),
-        Quantity("ledger/selected", "positions selected for corruption", "positions"),
-        Quantity("ledger/corrupted", "positions shown changed", "positions"),
-        Quantity("ledger/kept", "positions selected and shown as they are", "positions"),
-        Quantity("ledger/targets", "supervised tokens", "positions"),
-        Quantity("ledger/density", "targets per token read", "share"),
-    )
-}
-"""What every run records of its training."""
 LEDGER = tuple(name.removeprefix("ledger/") for name in TRAINING if name.startswith("ledger/"))
 """What is recorded of the ledger's totals, besides the axes."""
 
@@ -53,6 +33,8 @@ class Recorder(pl.Callback):
         self.recorded_step = 0
         self.stream = bytes(8)
         self.before = {"nats": 0.0, "targets": 0.0}
+        self.proof = TrainingProof()
+        """Of all that has been recorded of the training."""
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         self.started = time.perf_counter()
@@ -71,20 +53,21 @@ class Recorder(pl.Callback):
         """Write the ledger and the loss since the last record, unless this step has them, and what was evaluated."""
         totals = objective.ledger.compute()  # over all ranks, so all ranks come here
         step = trainer.global_step
-        values = dict(evaluation or {})
+        at = (int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"])
+        values, hashes = dict(evaluation or {}), []
         if step != self.recorded_step:
             values = self._training_values(trainer, totals) | values
-            if trainer.is_global_zero:
-                metrics_file.append_rows(
-                    self.run / metrics_file.STREAM, [metrics_file.StreamHash(step, self.stream.hex())]
-                )
+            hashes = [metrics_file.StreamHash(step, self.stream.hex())]
             self.recorded_step = step
-        at = (int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"])
+        rows = [metrics_file.Row(step, *at, quantity, float(value)) for quantity, value in values.items()]
         if trainer.is_global_zero:
-            metrics_file.append_rows(
-                self.run / metrics_file.METRICS,
-                [metrics_file.Row(step, *at, quantity, float(value)) for quantity, value in values.items()],
-            )
+            metrics_file.append_rows(self.run / metrics_file.STREAM, hashes)
+            metrics_file.append_rows(self.run / metrics_file.METRICS, rows)
+        self.proof = TrainingProof(
+            at[0], self.proof.rows.extended(training_rows(rows)), self.proof.stream.extended(hashes)
+        )
+        if not math.isfinite(values.get("train/loss", 0.0)):
+            raise Diverged(f"the training loss is {values['train/loss']}")
         for logger in trainer.loggers:
             logger.log_metrics({**dict(zip(metrics_file.AXES, at, strict=True)), **values}, step)
             logger.save()
@@ -100,10 +83,11 @@ class Recorder(pl.Callback):
         }
 
     def state_dict(self) -> dict[str, Any]:
-        return {"stream": self.stream.hex(), "before": dict(self.before)}
+        return {"stream": self.stream.hex(), "before": dict(self.before), "proof": self.proof.plain()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.stream, self.before = bytes.fromhex(state["stream"]), dict(state["before"])
+        self.proof = TrainingProof.from_plain(state["proof"])
 
 
 def step_ended(trainer: pl.Trainer, batch_idx: int) -> bool:

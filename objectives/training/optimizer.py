@@ -26,7 +26,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         given = [value for value in (self.tokens, self.flops) if value is not None]
-        if len(given) != 1 or given[0] <= 0:
+        if len(given) != 1 or not 0 < given[0] < math.inf:
             raise ValueError(f"give a positive budget in tokens or in flops, one of the two, but got {self}")
 
     def in_tokens(self, flops_per_token: float) -> int:
@@ -62,9 +62,19 @@ class OptimizerConfig:
     def __post_init__(self) -> None:
         if self.decay not in ("linear", "cosine", "constant"):
             raise ValueError(f"decay must be linear, cosine or constant, but is {self.decay!r}")
-        if not 0 < self.learning_rate < math.inf or not 0 <= self.final_fraction <= 1 or self.gradient_clip < 0:
+        ranges = {
+            "learning_rate": 0 < self.learning_rate < math.inf,
+            "betas": all(0 <= beta < 1 for beta in self.betas),
+            "eps": 0 < self.eps < math.inf,
+            "weight_decay": 0 <= self.weight_decay < math.inf,
+            "warmup_tokens": self.warmup_tokens is None or self.warmup_tokens >= 0,
+            "final_fraction": 0 <= self.final_fraction <= 1,
+            "gradient_clip": 0 <= self.gradient_clip < math.inf,
+        }
+        if wrong := [f"{name}={getattr(self, name)}" for name, good in ranges.items() if not good]:
             raise ValueError(
-                f"learning_rate must be positive and finite, final_fraction in [0, 1], gradient_clip >= 0: {self}"
+                f"{', '.join(wrong)}: learning_rate and eps must be positive and finite, betas in [0, 1), weight_decay "
+                f"and gradient_clip not negative and finite, warmup_tokens not negative, final_fraction in [0, 1]"
             )
 
     def rate(self, tokens: int, budget_tokens: int) -> float:

@@ -1,9 +1,13 @@
+import os
 from dataclasses import replace
 
 import pytest
 
+from analysis.records.read_results import read_results
 from analysis.report import main, write_report
-from tests.support.grids import CLM, MLM, minimal, write_run
+from experiments.records.metrics_file import METRICS, STREAM, read_metrics, replace_rows
+from experiments.records.quantities import QUANTITIES, TRAINING, read_declarations, write_declarations
+from tests.support.grids import CLM, MLM, minimal, proved, write_run
 from tests.support.pages import Page
 
 
@@ -76,16 +80,163 @@ def test_a_run_that_has_not_begun_may_not_know_its_budget(builder):
     ("file", "text", "why"),
     [
         ("plan.json", "{", "not valid JSON"),
-        ("plan.json", '[{"name": "x"}]', "lacks 'directory'"),
-        ("grid.yaml", "a: [", "not valid YAML"),
+        ("plan.json", '[{"name": "x"}]', "no list of runs"),
+        ("plan.json", "5", "no list of runs"),
     ],
 )
-def test_damaged_records_are_one_clear_line(builder, capsys, file, text, why):
+def test_a_damaged_plan_is_named_and_the_runs_are_found(builder, capsys, file, text, why):
     builder.run(minimal(CLM), 0)
     (builder.finish() / file).write_text(text)
-    assert main([str(builder.directory)]) == 2
+    assert main([str(builder.directory)]) == 0
     error = capsys.readouterr().err
     assert why in error and error.count("\n") == 1
+    assert "1 of 1 runs are finished" in Page((builder.directory / "report" / "report.html").read_text()).text
+
+
+def test_a_damaged_grid_file_is_one_clear_line(builder, capsys):
+    builder.run(minimal(CLM), 0)
+    (builder.finish() / "grid.yaml").write_text("a: [")
+    assert main([str(builder.directory)]) == 2
+    error = capsys.readouterr().err
+    assert "not valid YAML" in error and error.count("\n") == 1
+
+
+def cut_half(run):
+    lines = (run / METRICS).read_text().splitlines(keepends=True)
+    (run / METRICS).write_text("".join(lines[: len(lines) // 2]))
+
+
+def drop_last_snapshot(run):
+    lines = (run / METRICS).read_text().splitlines(keepends=True)
+    (run / METRICS).write_text("".join(line for line in lines if "200000" not in line))
+
+
+def drop_last_score(run):
+    lines = (run / METRICS).read_text().splitlines(keepends=True)
+    (run / METRICS).write_text("".join(line for line in lines if not ("200000" in line and "word_swap" in line)))
+
+
+def change(file, old, new):
+    def change_it(run):
+        text = (run / file).read_text()
+        assert old in text
+        (run / file).write_text(text.replace(old, new, 1))
+
+    return change_it
+
+
+def overwrite(file, text):
+    return lambda run: (run / file).write_text(text)
+
+
+DAMAGES = {
+    "half of its rows": (cut_half, "of the 8 rows that training recorded"),
+    "the last snapshot": (drop_last_snapshot, "has 7 of the 8 rows that training recorded"),
+    "the last score": (drop_last_score, "does not hold what experiments.evaluation.WordSwap measured"),
+    "no row": (overwrite(METRICS, ""), "has 0 of the 8 rows"),
+    "a score": (change(METRICS, "word_swap/accuracy,0.5", "word_swap/accuracy,0.6"), "WordSwap measured"),
+    "a count": (change(METRICS, "ledger/targets,990.0", "ledger/targets,991.0"), "rows were altered"),
+    "a place on an axis": (change(METRICS, ",4980000000.0,", ",4980000001.0,"), "measured"),
+    "no number": (change(METRICS, "word_swap/accuracy,0.", "word_swap/accuracy,O."), "is damaged"),
+    "a hash": (change(STREAM, "\n1,0", "\n1,1"), "rows were altered"),
+    "the end": (overwrite("DONE", ""), "DONE is damaged"),
+    "the end, altered": (change("DONE", '"rows": 8', '"rows": 9'), "has 8 of the 9 rows"),
+    "the declarations": (change(QUANTITIES, "higher", "lower"), "quantities.json is damaged"),
+    "no object": (overwrite(QUANTITIES, "[]"), "quantities.json is damaged"),
+    "the pairing": (overwrite("pairing.json", "3"), "pairing.json is damaged"),
+    "its record": (overwrite("run.json", "{"), "run.json is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_run_is_named_and_left_out(builder, name):
+    """Nothing of it is shown as final, and the others are."""
+    damage, said = DAMAGES[name]
+    for seed in range(3):
+        runs = [builder.run(minimal(plan), seed) for plan in (CLM, MLM)]
+    damage(runs[0])
+    results = read_results(builder.finish())
+    assert [run.name for run in results.runs if not run.finished] == ["clm-s2"]
+    clm, mlm = results.arms
+    (score,) = results.headline_metrics
+    assert sorted(clm.final_scores(score)) == [0, 1] and sorted(mlm.final_scores(score)) == [0, 1, 2]
+    (damaged,) = (run for run in results.runs if not run.finished)
+    assert damaged.progress.startswith("damaged (") and said in damaged.progress
+
+
+def test_a_report_says_which_run_is_damaged(builder):
+    runs = [builder.run(minimal(CLM), seed) for seed in range(2)]
+    cut_half(runs[1])
+    text = Page(write_report(builder.finish()).read_text()).text
+    assert "1 of 2 runs are finished, in 1 arm; 1 damaged" in text
+    assert "clm-s1: damaged (metrics.csv has 4 of the 8" in text
+
+
+def test_a_run_whose_arm_is_not_known_any_more_is_named(tmp_path, capsys):
+    for name, plan in (("a", CLM), ("b", MLM)):
+        write_run(tmp_path / name, minimal(plan), 0)
+    (tmp_path / "a" / "run.json").write_text("[")
+    text = Page(write_report(tmp_path).read_text()).text
+    assert "a is left out: " in text and "run.json is damaged" in text and "1 of 1 runs are finished" in text
+
+
+def test_a_score_from_before_the_end_is_no_final_score(builder):
+    """Its last snapshot was not measured: what it had in the middle is not what it has at the end."""
+    run = builder.run(minimal(CLM), 0)
+    rows = [row for row in read_metrics(run) if row.tokens < 200_000 or row.quantity in TRAINING]
+    replace_rows(run / METRICS, rows)
+    declared = read_declarations(run)
+    write_declarations(run, proved(replace(declared, metrics=declared.metrics), rows[:-1]))
+    (found,) = read_results(builder.finish()).runs
+    (score,) = (quantity for quantity in found.declared.quantities.values() if quantity.name == "word_swap/accuracy")
+    assert str(found.final_score(score)) == (
+        "missing (the last word-swap accuracy of clm-s0 is from token 100,000, not from the end at 200,000)"
+    )
+
+
+def test_diverged_runs_are_counted_and_named(builder):
+    builder.run(minimal(CLM), 0)
+    builder.run(minimal(MLM), 0, tokens=2_000, state="diverged", error="diverged at token 2,000 of 200,000 (loss)")
+    text = Page(write_report(builder.finish()).read_text()).text
+    assert "1 of 2 runs are finished, in 2 arms; 1 diverged" in text
+    assert "mlm-s0 diverged: at token 2,000 of 200,000 (loss)" in text
+    assert "missing (mlm-s0: diverged at 2,000 of 200,000 tokens)" in text
+
+
+RENAMES = ["rename the old one", "rename the new one", "clear up"]
+
+
+@pytest.mark.parametrize("moment", [*RENAMES, "write"])
+def test_a_report_that_was_killed_leaves_one_whole_report(builder, monkeypatch, moment):
+    builder.run(minimal(CLM), 0)
+    page = write_report(builder.finish())
+    (page.parent / "mine.txt").write_text("keep")
+    builder.run(minimal(MLM), 0)
+    builder.finish()
+
+    class Killed(BaseException):
+        pass
+
+    calls = []
+    rename = os.rename
+
+    def die(*arguments, **_):
+        calls.append(arguments)
+        if (
+            moment == "write"
+            or len(calls) == ("rename the old one", "rename the new one", "clear up").index(moment) + 1
+        ):
+            monkeypatch.setattr("analysis.report.shutil.rmtree", lambda *_, **__: None)  # a kill clears nothing up
+            raise Killed
+        rename(*arguments)
+
+    monkeypatch.setattr("analysis.report.save_drawing" if moment == "write" else "analysis.report.os.rename", die)
+    with pytest.raises(Killed):
+        write_report(builder.directory)
+    monkeypatch.undo()
+    text = Page(write_report(builder.directory).read_text()).text
+    assert "2 of 2 runs are finished" in text and (page.parent / "mine.txt").read_text() == "keep"
+    assert {path.name for path in builder.directory.iterdir() if "report" in path.name} == {"report", ".report.lock"}
 
 
 def test_values_that_are_not_finite_are_left_out_and_said(builder):
@@ -110,4 +261,4 @@ def test_report_replaces_its_own_parts_only_and_only_when_whole(builder, monkeyp
     monkeypatch.undo()
     write_report(builder.directory)
     assert (page.parent / "mine.txt").exists() and not (page.parent / "figures" / "stale.png").exists()
-    assert not list(builder.directory.glob(".report*"))
+    assert [path.name for path in builder.directory.glob(".report*")] == [".report.lock"]

@@ -81,18 +81,15 @@ def _probe(name: str, task: str, last: str) -> Quantity:
     return Quantity(name, WORDS[last], "accuracy", level_of=f"probe/{task}/accuracy", bounds=bounds)
 
 
-def metric_records(
-    names: Sequence[str], measured_at: tuple[int, ...], settings: dict[str, Any]
-) -> tuple[MetricRecord, ...]:
+def metric_records(names: Sequence[str], settings: dict[str, Any]) -> tuple[MetricRecord, ...]:
     """The metrics that measured these quantities; where there are no losses at mask rates, one that says why."""
     found = []
     for prefix, cls in CLASSES.items():
         measured = tuple(name for name in names if name.startswith(f"{prefix}/"))
         if measured:
-            found.append(MetricRecord(f"experiments.evaluation.{cls}", settings, {}, measured, measured_at))
+            found.append(MetricRecord(f"experiments.evaluation.{cls}", settings, {}, measured))
     if not any(name.startswith("cloze/") for name in names):
         possible = tuple(f"cloze/{rate:g}/{kind}" for rate in (0.15, 0.3, 0.5) for kind in ("loss", "excess_loss"))
-        found.append(
-            MetricRecord("experiments.evaluation.Cloze", settings, {}, possible, measured_at, "it fills in no [MASK]")
-        )
+        why = "it fills in no [MASK]"
+        found.append(MetricRecord("experiments.evaluation.Cloze", settings, {}, possible, not_measured=why))
     return tuple(found)

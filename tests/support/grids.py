@@ -12,7 +12,8 @@ import numpy as np
 
 from analysis.statistics.curves import Curve
 from experiments.records import durable, metrics_file, run_directory
-from experiments.records.quantities import Declarations, MetricRecord, Quantity, write_declarations
+from experiments.records.proof import Chain, TrainingProof, training_rows, values_digest, write_done
+from experiments.records.quantities import TRAINING, Declarations, MetricRecord, Quantity, write_declarations
 from tests.support.declarations import declaration, metric_records
 
 SNAPSHOTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
@@ -173,14 +174,27 @@ def run_record(plan: ArmPlan, seed: int) -> dict[str, Any]:
     }
 
 
-def declarations(plan: ArmPlan, tokens: int) -> Declarations:
+def declarations(plan: ArmPlan) -> Declarations:
     """What quantities.json says of a run."""
     own = {quantity.name: quantity for quantity in plan.declared}
     names = [*plan.quantities, "ledger/targets"]
-    measured_at = tuple(at for at in SNAPSHOTS if at <= tokens)
-    metrics = metric_records([name for name in names if name not in own], measured_at, plan.settings)
-    metrics += tuple(MetricRecord("my.Metric", plan.settings, {}, (name,), measured_at) for name in own)
+    measured = [name for name in names if name not in own and name not in TRAINING]
+    metrics = metric_records(measured, plan.settings)
+    metrics += tuple(MetricRecord("my.Metric", plan.settings, {}, (name,)) for name in own)
     return Declarations({name: own.get(name) or declaration(name) for name in names}, metrics)
+
+
+def proved(declared: Declarations, rows: Sequence[metrics_file.Row]) -> Declarations:
+    """The declarations with the proof that each metric has measured its rows."""
+    places = {row.tokens for row in rows}
+
+    def measured_at(metric: MetricRecord) -> dict[int, str]:
+        own = [row for row in rows if row.quantity in metric.quantities]
+        return {
+            at: values_digest(at, {row.quantity: row.value for row in own if row.tokens == at}) for at in sorted(places)
+        }
+
+    return replace(declared, metrics=tuple(replace(one, measured_at=measured_at(one)) for one in declared.metrics))
 
 
 def write_run(
@@ -192,22 +206,30 @@ def write_run(
     durable.write_json(run / run_directory.RUN, record)
     pairing = {"encoder": f"e{seed}", "tokenizer": "t", "data": "d", "world_size": 1} | plan.pairing
     durable.write_json(run / run_directory.PAIRING, pairing)
-    rows, stream = [], ["step,hash"]
+    rows, stream = [], []
     for at in (t for t in SNAPSHOTS if t <= tokens):
         flops, seconds = at * (3e6 + 2e6 * plan.density), at / 9_000 + 0.1 * seed
         position = (at // BATCH, at, round(at * plan.density), flops, seconds)
         recorded = {quantity: course(at, seed) for quantity, course in plan.quantities.items()}
         recorded["ledger/targets"] = position[2]
         rows += [metrics_file.Row(*position, quantity, float(value)) for quantity, value in recorded.items()]
-        stream.append(f"{at // BATCH},{plan.stream * 1_000 + at + seed:016x}")
+        stream.append(metrics_file.StreamHash(at // BATCH, f"{plan.stream * 1_000 + at + seed:016x}"))
     metrics_file.append_rows(run / metrics_file.METRICS, rows)
-    durable.write_text(run / metrics_file.STREAM, "".join(f"{line}\n" for line in stream))
-    write_declarations(run, declarations(plan, tokens))
+    metrics_file.append_rows(run / metrics_file.STREAM, stream)
+    write_declarations(run, proved(declarations(plan), rows))
     progress = {"state": state, "step": tokens // BATCH, "tokens": tokens, "budget_tokens": SNAPSHOTS[-1]}
     durable.write_json(run / run_directory.STATUS, progress | {"tokens_per_second": 9000.0} | status)
     if state == "done":
-        durable.write_text(run / run_directory.DONE, "")
+        proof = TrainingProof(tokens, Chain().extended(training_rows(rows)), Chain().extended(stream))
+        write_done(run, proof)
     return record
+
+
+def prove_again(run: Path) -> None:
+    """Let a finished run vouch for what its files hold now."""
+    rows, stream = metrics_file.read_metrics(run), metrics_file.read_stream(run)
+    proof = TrainingProof(rows[-1].tokens, Chain().extended(training_rows(rows)), Chain().extended(stream))
+    write_done(run, proof)
 
 
 class GridBuilder:

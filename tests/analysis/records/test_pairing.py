@@ -5,7 +5,7 @@ import pytest
 from analysis.records.pairing import Unpaired, mismatches, require_paired
 from analysis.records.read_results import read_results
 from experiments.records import metrics_file, run_directory
-from tests.support.grids import CLM, MLM, SNAPSHOTS, on_text
+from tests.support.grids import CLM, MLM, SNAPSHOTS, on_text, prove_again
 
 
 def pair(builder, **changes):
@@ -48,6 +48,7 @@ def test_stream_that_parts_ways_late(builder):
     builder.run(on_text(MLM, 30_000), 0)
     stream = run / metrics_file.STREAM
     stream.write_text(stream.read_text().replace(f"{27_000:016x}", f"{27_001:016x}"))
+    prove_again(run)
     clm, mlm = read_results(builder.finish()).arms
     (found,) = mismatches(mlm.runs[0], clm.runs[0])
     assert "from step 20 on" in found.detail
@@ -58,6 +59,7 @@ def test_unrecorded_hashes_are_refused(builder):
     builder.run(on_text(MLM, 30_000), 0)
     (run / run_directory.PAIRING).unlink()
     (run / metrics_file.STREAM).unlink()
+    prove_again(run)
     clm, mlm = read_results(builder.finish()).arms
     for what in ("tokenizer", "stream of text"):
         with pytest.raises(Unpaired, match=f"{what} of mlm-s0 and clm-s0: not recorded by clm-s0"):
@@ -70,6 +72,7 @@ def test_no_common_step_is_no_proof(builder):
     stream = run / metrics_file.STREAM
     header, *lines = stream.read_text().splitlines()
     stream.write_text("\n".join([header, *(f"9{line}" for line in lines)]) + "\n")
+    prove_again(run)
     clm, mlm = read_results(builder.finish()).arms
     with pytest.raises(Unpaired, match="no step at which both recorded"):
         require_paired(mlm, clm)
