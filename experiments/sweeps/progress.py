@@ -31,7 +31,7 @@ class Progress:
             return
         self.shown = time.monotonic()
         lines = [run_line(run) for run in sorted(running)]
-        failed = sum(outcome in ("failed", "died") for outcome in outcomes.values())
+        failed = sum(outcome in ("failed", "died", "diverged") for outcome in outcomes.values())
         done = self.done + sum(outcome == "done" for outcome in outcomes.values())
         minutes, seconds = divmod(int(time.monotonic() - self.started), 60)
         lines.append(
@@ -48,6 +48,7 @@ class Progress:
         self._erase()
         state = run_state(run)
         detail = {"failed": f": {state.error} (log: {state.log})", "died": " (killed; run again to resume)"}
+        detail["diverged"] = f": {state.error.removeprefix('diverged ')}"
         self.stream.write(f"{run.name} {outcome}{detail.get(outcome, '')}\n")
         self.stream.flush()
 

@@ -28,5 +28,7 @@ def state_in_words(state: run_directory.RunState) -> str:
         "running": f"running: {state.tokens:,} of {state.budget_tokens:,} tokens, {state.tokens_per_second:,.0f}/s",
         "resumable": f"resumable at token {state.tokens:,}",
         "failed": f"failed: {state.error} (log: {state.log})",
+        "diverged": state.error,
+        "damaged": f"damaged: {state.error}",
     }
     return words.get(state.state, state.state)

@@ -15,7 +15,7 @@ from experiments.records import durable, run_directory
 from experiments.sweeps.cluster import ClusterExecutor, read_parameters
 from experiments.sweeps.grid import Cell, Grid, find_grid, read_grid
 from experiments.sweeps.progress import Progress
-from experiments.sweeps.workers import DIED, FAILED, INTERRUPTED, MakeExecutor, RunTask, local_worker, run_all
+from experiments.sweeps.workers import DIED, DIVERGED, FAILED, INTERRUPTED, MakeExecutor, RunTask, local_worker, run_all
 
 UNMEASURED = "done, to be measured"
 """State of a trained run that some metric of the grid has not been measured in."""
@@ -59,7 +59,7 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     durable.make_directory(directory)
     durable.write_text(directory / run_directory.GRID, grid.source)
     durable.write_json(directory / run_directory.PLAN, runs)
-    wanted = {"pending", "resumable", UNMEASURED} | ({"failed"} if options.retry_failed else set())
+    wanted = {"pending", "resumable", UNMEASURED} | ({"failed", "diverged"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
     threads, executors = make_executors(options, directory, len(runs))
     tasks = [_task(directory, run, config, threads, grid.imports) for run, config in missing]
@@ -145,9 +145,10 @@ def _exit_code(directory: Path, runs: list[dict[str, Any]], outcomes: set[str]) 
         print("interrupted: run the same command to go on", file=sys.stderr)
         return 130
     states = {run["name"]: run_directory.run_state(directory / run["directory"]) for run in runs}
-    failed = {name: state for name, state in states.items() if state.state == "failed"}
+    failed = {name: state for name, state in states.items() if state.state in ("failed", "diverged", "damaged")}
     for name, state in failed.items():
-        print(f"failed: {name}: {state.error}; log: {state.log}", file=sys.stderr)
-    if failed:
-        print("run again with --retry-failed to try the failed runs once more", file=sys.stderr)
-    return 1 if failed or outcomes & {DIED, FAILED} else 0
+        log = f"; log: {state.log}" if state.log else ""
+        print(f"{state.state}: {name}: {state.error.removeprefix('diverged ')}{log}", file=sys.stderr)
+    if any(state.state != "damaged" for state in failed.values()):
+        print("run again with --retry-failed to try them once more", file=sys.stderr)
+    return 1 if failed or outcomes & {DIED, FAILED, DIVERGED} else 0

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 from experiments.records import durable, run_directory
 from experiments.sweeps.progress import Progress
 
-DONE, FAILED, DIED, INTERRUPTED, BUSY = "done", "failed", "died", "interrupted", "left to another process"
+DONE, FAILED, DIED, INTERRUPTED = "done", "failed", "died", "interrupted"
+DIVERGED, BUSY = "diverged", "left to another process"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 MakeExecutor = Callable[[], Any]
 """Makes something that submits like a concurrent.futures.Executor."""
@@ -55,7 +56,8 @@ def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progres
     outcomes: dict[Path, str] = {}
     slots = [_Slot(make) for make in executors]
     stopping: list[int] = []
-    before = {number: signal.signal(number, lambda n, _: stopping.append(n)) for number in _SIGNALS}
+    heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup's SIGHUP
+    before = {number: signal.signal(number, lambda n, _: stopping.append(n)) for number in heeded}
     try:
         while True:
             for slot in slots:
@@ -155,7 +157,7 @@ def work_on(task: RunTask) -> str:
     """Train and measure one run in this process, all it prints going to its log; gives its outcome."""
     with open(task.run / run_directory.LOG, "a", encoding="utf-8") as log, _output_to(log.fileno()):
         from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_lightning
-        from experiments.training.loop import Busy, Interrupted
+        from experiments.training.loop import Busy, Interrupted, TrainingDiverged
         from experiments.training.measure import measure_run
 
         quiet_lightning()
@@ -164,6 +166,8 @@ def work_on(task: RunTask) -> str:
             measure_run(task.run, make(["fit", *task.arguments], task.imports))
         except (Interrupted, KeyboardInterrupt):
             return INTERRUPTED
+        except TrainingDiverged:  # and has said so in its status
+            return DIVERGED
         except Busy:  # another sweep's; its status is not ours to write
             return BUSY
         except BaseException as error:

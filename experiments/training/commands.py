@@ -12,7 +12,7 @@ from jsonargparse import ArgumentError
 from experiments import configs
 from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_lightning
 from experiments.training.help import help_last
-from experiments.training.loop import Interrupted
+from experiments.training.loop import Interrupted, TrainingDiverged
 from experiments.training.measure import measure_run
 
 ALLOW = "--allow-import"
@@ -20,7 +20,7 @@ USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configurat
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit code 0 when done, 130 when interrupted. Raises ValueError on bad input."""
+    """Exit code 0 when done, 1 when it has diverged, 130 when interrupted. Raises ValueError on bad input."""
     quiet_lightning()
     arguments, imports = _take_imports(arguments)
     try:
@@ -30,6 +30,9 @@ def main(arguments: Sequence[str]) -> int:
         measured = measure_run(cli.run.directory, cli) if alone else 0
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
+    except TrainingDiverged as diverged:
+        print(diverged, file=sys.stderr)
+        return 1
     except Interrupted as interrupted:
         print(f"interrupted: {interrupted}", file=sys.stderr)
         return 130

@@ -98,14 +98,14 @@ def outcome(run: Path) -> tuple[Any, ...]:
     """All that must not depend on interruptions: the rows without their seconds, the stream, and every weight kept."""
     rows = [row._replace(seconds=0.0) for row in metrics_file.read_metrics(run)]
     stream = metrics_file.read_stream(run)
-    assert set(stream) == {row.step for row in rows}
+    assert {one.step for one in stream} == {row.step for row in rows}
     weights = {path.name: torch.load(path, weights_only=True) for path in complete(run / "snapshots")}
     state = {
         f"{name} {key}": value.numpy().tobytes()
         for name, snapshot in weights.items()
         for key, value in snapshot["state_dict"].items()
     }
-    return rows + sorted(stream.items()), state
+    return [*rows, *stream], state
 
 
 def half_done(run: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 from filelock import FileLock
 
 from experiments.records import durable, run_directory
+from experiments.records.proof import TrainingProof, write_done
 from experiments.sweeps.status import state_in_words
 
 
@@ -17,7 +18,10 @@ def test_states_of_a_run(tmp_path):
     assert state_in_words(run_directory.run_state(tmp_path)) == "resumable at token 7"
     durable.write_json(tmp_path / run_directory.STATUS, {**status, "state": "failed", "error": "why", "log": "log.txt"})
     assert state_in_words(run_directory.run_state(tmp_path)) == "failed: why (log: log.txt)"
-    (tmp_path / run_directory.DONE).touch()
+    for ended in ("diverged", "failed"):
+        durable.write_json(tmp_path / run_directory.STATUS, {**status, "state": ended})
+        assert run_directory.run_state(tmp_path).state == ended
+    write_done(tmp_path, TrainingProof())
     assert state_in_words(run_directory.run_state(tmp_path)) == "done"
 
 
@@ -31,8 +35,14 @@ def test_a_damaged_status_does_not_hide_a_run(content, tmp_path):
 @pytest.mark.parametrize(("content", "words"), [("{", "not valid JSON"), ("[]", "no JSON object")])
 def test_a_damaged_run_json_is_named(content, words, tmp_path):
     (tmp_path / run_directory.RUN).write_text(content)
-    with pytest.raises(ValueError, match=rf"run\.json.*{words}"):
-        run_directory.read_runs(tmp_path)
+    (record,) = run_directory.read_runs(tmp_path)
+    assert record["directory"] == "." and "run.json" in record["damage"] and words in record["damage"]
+
+
+def test_an_end_that_says_nothing_is_damage(tmp_path):
+    (tmp_path / run_directory.DONE).touch()
+    state = run_directory.run_state(tmp_path)
+    assert state.state == "damaged" and "DONE is damaged" in state_in_words(state)
 
 
 def test_runs_of_a_grid_of_a_run_and_of_nothing(tmp_path):

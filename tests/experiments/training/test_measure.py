@@ -1,7 +1,6 @@
 """Measuring afterwards gives what measuring in training gives; stopped anywhere, it goes on to the same records."""
 
 import shutil
-from dataclasses import replace
 
 import pytest
 import yaml
@@ -160,12 +159,3 @@ def test_in_a_grid_a_run_that_cannot_be_measured_is_named_and_the_others_are_mea
     assert set(out.splitlines()) == {f"{bad}\tfailed", f"{good}\tmeasured"}
     assert ("is damaged" if damage == "snapshot" else "another data") in err
     assert {run_directory.run_state(run).state for run in (good, bad)} == {"done"}
-
-
-def test_resuming_forgets_what_was_measured_after_its_checkpoint(few):
-    declared = quantities.read_declarations(few)
-    tokens = declared.metrics[0].measured_at
-    assert len(tokens) == 3
-    quantities.drop_measurements(few, tokens[:1])
-    cut = tuple(replace(one, measured_at=tokens[:1]) for one in declared.metrics)
-    assert quantities.read_declarations(few) == replace(declared, metrics=cut)

@@ -141,28 +141,6 @@ def test_a_run_killed_before_its_last_word_trains_no_further(text, tmp_path):
     assert outcome(run) == before
 
 
-def test_a_curve_that_went_missing_is_noticed(text, tmp_path):
-    arguments = fit_arguments(run_config(text), tmp_path)
-    ObjectiveCLI(arguments)
-    run = only_run(tmp_path)
-    (run / run_directory.DONE).unlink()
-    (run / metrics_file.METRICS).unlink()
-    with pytest.raises(ValueError, match="does not hold what was recorded up to step 30"):
-        ObjectiveCLI(arguments)
-
-
-def test_what_a_kill_left_half_written_is_removed(text, tmp_path):
-    config = run_config(text)
-    ObjectiveCLI(fit_arguments(config, tmp_path))
-    run = only_run(tmp_path)
-    (run / run_directory.DONE).unlink()
-    (run / "checkpoints" / ".step-000000030.ckpt.1.tmp").write_bytes(b"half")
-    (run / "checkpoints" / "step-000000031.ckpt").write_bytes(b"no hash beside it")
-    ObjectiveCLI(fit_arguments(config, tmp_path))
-    assert {path.suffix for path in (run / "checkpoints").iterdir()} == {".ckpt", ".sha256"}
-    assert not (run / "checkpoints" / "step-000000031.ckpt").exists()
-
-
 def test_a_budget_in_flops_is_spent(text, tmp_path):
     budget = {"model.init_args.budget": {"tokens": None, "flops": 5e7}}
     for objective in ("CLM", "MLM"):
@@ -273,34 +251,6 @@ def test_sparse_supervision_is_accounted_for(text, tmp_path):
         density[run.name.split("-")[0]] = final.value
     assert density["MLM"] == pytest.approx(0.15, abs=0.04)
     assert density["CLM"] > 0.8
-
-
-def test_a_run_resumed_with_other_data_is_refused(text, tmp_path):
-    config = run_config(text)
-    ObjectiveCLI(fit_arguments(config, tmp_path))
-    run = only_run(tmp_path)
-    (run / run_directory.DONE).unlink()
-    proof = durable.read_json(run / run_directory.PAIRING)
-    durable.write_json(run / run_directory.PAIRING, {**proof, "data": "0" * 64})
-    with pytest.raises(ValueError, match="another data"):
-        ObjectiveCLI(fit_arguments(config, tmp_path))
-
-
-def test_a_damaged_checkpoint_is_refused_by_name(text, tmp_path, capsys):
-    config = run_config(text)
-    arguments = fit_arguments(config, tmp_path)
-    ObjectiveCLI(arguments)
-    run = only_run(tmp_path)
-    (run / run_directory.DONE).unlink()
-    newest = complete(run / "checkpoints")[-1]
-    content = bytearray(newest.read_bytes())
-    content[len(content) // 2] ^= 1
-    newest.write_bytes(content)
-    assert main(arguments) == 2
-    message = capsys.readouterr().err.strip().splitlines()[-1]
-    assert str(newest) in message and "damaged" in message and "delete it" in message
-    newest.unlink()
-    assert main(arguments) == 0
 
 
 def test_two_processes_do_not_work_on_one_run(text, tmp_path):
