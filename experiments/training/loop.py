@@ -25,11 +25,18 @@ from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.records.proof import declared_by, is_proven, without_unproven, write_done
 from experiments.records.quantities import TRAINING
 from experiments.training.callbacks import STOP_SIGNALS, Checkpoints, Snapshots, Status, StopRequest
-from experiments.training.checkpoint_files import CHECKPOINTS, SNAPSHOTS, complete, remove_unfinished, set_aside
+from experiments.training.checkpoint_files import (
+    CHECKPOINTS,
+    SNAPSHOTS,
+    complete,
+    cut_records,
+    remove_unfinished,
+    resume_from,
+    set_aside,
+)
 from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import OtherExperiment, Pairing, provenance
 from experiments.training.recorder import Recorder
-from experiments.training.resume import cut_records, resume_from
 from experiments.training.run_spec import RunSpec
 from objectives import IGNORE, Diverged, Key, Objective
 
@@ -79,13 +86,13 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
             records nor its checkpoints are whole.
     """
     directory = run.directory
-    _refuse_without_targets(model, data, trainer)
+    status = Status(directory)
+    _refuse_without_targets(model, data, trainer, status)
     evaluation = run_evaluation(data, run.config)
     pairing = Pairing(directory, data, trainer.world_size)
     if trainer.is_global_zero:
         remove_unfinished(directory)
     checkpoint, damaged = resume_from(directory)
-    status = Status(directory)
     if trainer.is_global_zero:
         pairing.check_data()
         for path, reason in damaged.items():
@@ -107,12 +114,18 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
         write_done(directory, recorder.proof)
 
 
-def _refuse_without_targets(model: Objective, data: BlockData, trainer: pl.Trainer) -> None:
+def _refuse_without_targets(model: Objective, data: BlockData, trainer: pl.Trainer, status: Status) -> None:
     """Raises ValueError when a step is expected to have less than one target, or the first batches have none."""
     tokens = data.tokens_per_batch * trainer.accumulate_grad_batches * trainer.world_size
     targets = model.nominal_density * tokens
-    if targets >= 1 and any(_targets(model, data, items) for items in islice(data.stream(0, 1, 0), FIRST_BATCHES)):
-        return
+    first = islice(data.stream(0, 1, 0), FIRST_BATCHES)
+    try:
+        if targets >= 1 and any(_targets(model, data, items) for items in first):
+            return
+    except Exception as error:  # in the objective's own code, whose traceback is wanted
+        reason = f"{type(error).__name__}: {error}"
+        status.try_to_write(state="failed", error=reason)
+        raise TrainingFailed(reason) from error
     found = f"{targets:.2g} are expected" if targets < 1 else f"the first {FIRST_BATCHES} batches have none"
     raise ValueError(
         f"training would learn next to nothing: of the {tokens:,} tokens of a step {found} to be predicted; raise the "
