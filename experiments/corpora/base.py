@@ -62,6 +62,11 @@ class Corpus(ABC):
     def fingerprint(self) -> str:
         """Hash of all that decides what `documents` yields."""
 
+    @property
+    def empty_cells(self) -> int:
+        """Rows without text that `documents` has left out; known once they have all been read."""
+        return 0
+
     def labelled_tasks(self) -> list[LabelledTask]:
         """Labelled tasks, drawn from the probe split; none where a corpus has no labels."""
         return []

@@ -4,10 +4,10 @@ A metric that all objectives share: each scores sentences in its own way (chain 
 sentences of a pair consist of the same words. They differ in the order of two words and in nothing else:
 
   - What stands between words (blanks, tabs, punctuation) stays where it is, a full stop at the end included.
-  - Only neighbours behind the same gap are swapped. The first word is behind none and stays, with its capital letter and
-    without a space in front, which many tokenizers make a part of a word; so does a word behind a comma, a tab or a quote,
-    whose capital may be due to its place. Where each word is tokenized together with the space before it and apart from
-    punctuation, both sentences consist of the same tokens too.
+  - Only neighbours behind the same gap are swapped. The first word is behind none and stays, with its capital letter
+    and without a space in front, which many tokenizers make a part of a word; so does a word behind a comma, a tab or a
+    quote, whose capital may be due to its place. Where each word is tokenized together with the space before it and
+    apart from punctuation, both sentences consist of the same tokens too.
 
 Left as it is: a tokenizer may cut the same words differently beside other neighbours (Chinese in byte-level BPE, a word
 in one piece with its full stop), so the numbers of tokens may differ, and how often they do is said in the records; the

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from experiments.inference.open_model import TextModel
 from experiments.corpora.words import CHINESE
+from experiments.inference.open_model import TextModel
 from experiments.text.codec import MASK_TEXT
 
 # Chinese text has no spaces around its punctuation either.
