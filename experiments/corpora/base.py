@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from experiments.corpora.words import words_of
+
 SPLITS = ("train", "validation", "probe")
 """Documents to train on, to validate on, and to draw labelled tasks from."""
 SENTENCES_KEPT = 2000
+SHORTEST_SENTENCE = 4
+"""In words."""
 
 # Chinese marks end a sentence where they stand (closing quotes included), Latin ones only before white space.
 _SENTENCE_BREAK = re.compile(r"(?<=[。！？])(?![”’」』）。！？])|(?<=[。！？][”’」』）])|(?<=[.!?])\s+|\n+")
@@ -46,7 +50,7 @@ class Corpus(ABC):
     measured_on: ClassVar[tuple[str, ...]] = ()
     """Settings that decide what models are measured on, and nothing of what `documents` yields."""
     language: str | None = None
-    """"zh": a word is a character; anything else: what stands between white space."""
+    """That of the text, such as "zh", where it is known; recorded with a run, and nothing depends on it."""
     default_tokenizer: str = "bpe"
     """The kind that `TokenizerConfig(kind="auto")` stands for: "bpe" or "character"."""
 
@@ -58,14 +62,18 @@ class Corpus(ABC):
     def fingerprint(self) -> str:
         """Hash of all that decides what `documents` yields."""
 
+    @property
+    def empty_cells(self) -> int:
+        """Rows without text that `documents` has left out; known once they have all been read."""
+        return 0
+
     def labelled_tasks(self) -> list[LabelledTask]:
         """Labelled tasks, drawn from the probe split; none where a corpus has no labels."""
         return []
 
     def sentences(self) -> list[str]:
-        """At most 2,000 sentences of the validation split, of at least 4 words (characters in Chinese)."""
-        pieces = (piece for text in self.documents("validation") for piece in split_sentences(text))
-        return choose_sentences(pieces, self.language)
+        """At most 2,000 sentences of the validation split, of at least 4 words (a Chinese character is one)."""
+        return choose_sentences(piece for text in self.documents("validation") for piece in split_sentences(text))
 
 
 class SplitByHash(Corpus):
@@ -133,14 +141,14 @@ def split_sentences(text: str) -> list[str]:
     return [piece.strip() for piece in _SENTENCE_BREAK.split(text) if piece and not piece.isspace()]
 
 
-def choose_sentences(sentences: Iterable[str], language: str | None) -> list[str]:
-    """At most 2,000 sentences of at least 4 words (characters in Chinese), in the order of their hashes."""
+def choose_sentences(sentences: Iterable[str]) -> list[str]:
+    """At most 2,000 sentences of at least 4 words (a Chinese character is one), in the order of their hashes."""
     seen: set[float] = set()
 
     def keyed() -> Iterator[tuple[float, str]]:
         for sentence in sentences:
             key = fraction(sentence, "order")
-            if key not in seen and (len(sentence) if language == "zh" else len(sentence.split())) >= 4:
+            if key not in seen and len(words_of(sentence)) >= SHORTEST_SENTENCE:
                 seen.add(key)
                 yield key, sentence
 

@@ -72,7 +72,7 @@ class KingJames(SplitByHash):
     def sentences(self) -> list[str]:
         """The verses of the validation chapters."""
         chapters = (chapter for chapter in _chapters() if self.split_of(chapter.text) == "validation")
-        return choose_sentences((verse for chapter in chapters for verse in chapter.verses), self.language)
+        return choose_sentences(verse for chapter in chapters for verse in chapter.verses)
 
     def labelled_tasks(self) -> list[LabelledTask]:
         halves: dict[bool, list[Example]] = {True: [], False: []}

@@ -77,7 +77,7 @@ class PeoplesDaily(SplitByHash):
     def sentences(self) -> list[str]:
         """The sentences of the validation news."""
         news = (sentence for sentence, _ in _news_sentences(self._folder / NEWS))
-        return choose_sentences((text for text in news if self.split_of(text) == "validation"), self.language)
+        return choose_sentences(text for text in news if self.split_of(text) == "validation")
 
     def labelled_tasks(self) -> list[LabelledTask]:
         sentiment, entities = self._halved(self._labelled_reviews()), self._halved(self._labelled_sentences())

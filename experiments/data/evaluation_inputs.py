@@ -13,8 +13,6 @@ class TextSentences:
     """Sentences as text, and what it takes to read them."""
 
     texts: list[str]
-    language: str | None
-    """"zh": a word is a character; anything else: what stands between white space."""
     tokenizer: Tokenizer
 
 

@@ -106,4 +106,4 @@ class TextData(BlockData):
         return [encode_task(task, self.tokenizer, self.block_length - 2) for task in self.corpus.labelled_tasks()]
 
     def validation_sentences(self, count: int) -> TextSentences:
-        return TextSentences(self.corpus.sentences(), self.language, self.tokenizer)
+        return TextSentences(self.corpus.sentences(), self.tokenizer)

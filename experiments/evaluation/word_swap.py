@@ -1,15 +1,29 @@
 """Word swap: does a model prefer a sentence to the same sentence with two neighbouring words swapped?
 
 A metric that all objectives share: each scores sentences in its own way (chain rule or pseudo-log-likelihood), and both
-sentences of a pair consist of the same words.
+sentences of a pair consist of the same words. They differ in the order of two words and in nothing else:
+
+  - What stands between words (blanks, tabs, punctuation) stays where it is, a full stop at the end included.
+  - Only neighbours behind the same gap are swapped. The first word is behind none and stays, with its capital letter
+    and without a space in front, which many tokenizers make a part of a word; so does a word behind a comma, a tab or a
+    quote, whose capital may be due to its place. Where each word is tokenized together with the space before it and
+    apart from punctuation, both sentences consist of the same tokens too.
+
+Left as it is: a tokenizer may cut the same words differently beside other neighbours (Chinese in byte-level BPE, a word
+in one piece with its full stop), so the numbers of tokens may differ, and how often they do is said in the records; the
+full stop of an abbreviation counts as punctuation; "a" and "an" are not adapted; a script without spaces other than
+Chinese is swapped by runs between spaces.
 """
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import pairwise
 
+from experiments.corpora.words import words_of
 from experiments.data import BlockData
 from experiments.data.evaluation_inputs import TextSentences
 from experiments.evaluation.metric import NotMeasured, SharedMetric
@@ -21,6 +35,11 @@ from objectives.inference.scoring import score_sentences, total
 
 Pair = tuple[list[int], list[int]]
 """A sentence and its swapped version, without special tokens."""
+
+PUNCTUATION = ("Po", "Ps", "Pe", "Pi", "Pf", "Pd")
+"""Unicode categories: marks, brackets, quotes and dashes."""
+PARTS_OF_WORDS = "%‰#@&*/\\"
+"""Of these categories, but of a word, such as 5%."""
 
 
 class WordSwap(SharedMetric):
@@ -44,9 +63,11 @@ class WordSwap(SharedMetric):
         self.sentences = word_swap_pairs(data, self.pairs, self.longest_sentence)
 
     def quantities(self) -> list[Quantity]:
+        even = sum(len(original) == len(changed) for original, changed in self.sentences)
         description = (
             f"How often an arm prefers a sentence to the same with two neighbouring words swapped, in "
-            f"{len(self.sentences)} pairs; a tie counts ½. Each arm scores sentences in its own way."
+            f"{len(self.sentences)} pairs, of which {even} have equally many tokens on both sides; a tie counts ½. "
+            f"Each arm scores sentences in its own way."
         )
         return [
             Quantity(
@@ -88,7 +109,7 @@ def pairs_of_text(sentences: TextSentences, count: int, longest: int) -> list[Pa
     for sentence in sorted(set(sentences.texts), key=_hash):
         if len(pairs) == count:
             break
-        other = swapped(sentence, sentences.language)
+        other = swapped(sentence)
         if other is not None:
             original, changed = sentences.tokenizer.encode_batch([sentence, other])
             if original != changed and max(len(original), len(changed)) <= longest:
@@ -96,19 +117,33 @@ def pairs_of_text(sentences: TextSentences, count: int, longest: int) -> list[Pa
     return pairs
 
 
-def swapped(sentence: str, language: str | None) -> str | None:
-    """The sentence with two adjacent words (characters in Chinese) swapped; None when no swap changes it.
+def swapped(sentence: str) -> str | None:
+    """The sentence with two neighbouring words (a Chinese character is one) swapped; None when there is no such pair.
 
     Which two depends on the sentence alone.
     """
-    separator = "" if language == "zh" else " "
-    words = list(sentence) if language == "zh" else sentence.split()
-    places = [place for place in range(len(words) - 1) if words[place] != words[place + 1]]
+    words = [core for span in words_of(sentence) if (core := _without_punctuation(sentence, *span))]
+    gaps = [sentence[end:start] for (_, end), (start, _) in pairwise(words)]
+    texts = [sentence[start:end] for start, end in words]
+    places = [n for n in range(1, len(gaps)) if gaps[n - 1] == gaps[n] and texts[n] != texts[n + 1]]
     if not places:
         return None
     place = places[_hash(sentence) % len(places)]
-    words[place], words[place + 1] = words[place + 1], words[place]
-    return separator.join(words)
+    (start, _), (_, end) = words[place], words[place + 1]
+    return sentence[:start] + texts[place + 1] + gaps[place] + texts[place] + sentence[end:]
+
+
+def _without_punctuation(sentence: str, start: int, end: int) -> tuple[int, int] | None:
+    """The span of a word without the punctuation at its ends; None where nothing else is there."""
+    while start < end and _is_punctuation(sentence[start]):
+        start += 1
+    while start < end and _is_punctuation(sentence[end - 1]):
+        end -= 1
+    return (start, end) if start < end else None
+
+
+def _is_punctuation(character: str) -> bool:
+    return character not in PARTS_OF_WORDS and unicodedata.category(character) in PUNCTUATION
 
 
 def pairs_of_blocks(blocks: Sequence[list[int]], longest: int) -> list[Pair]:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from experiments.corpora.words import CHINESE
 from experiments.inference.open_model import TextModel
-from experiments.text.codec import CHINESE, MASK_TEXT
+from experiments.text.codec import MASK_TEXT
 
 # Chinese text has no spaces around its punctuation either.
 UNSPACED = f"{CHINESE}\u3001-\u303f\uff01-\uff60"

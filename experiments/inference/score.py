@@ -6,10 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from experiments.corpora.words import words_of
 from experiments.inference.methods import check_lengths, score_in_parts
 from experiments.inference.open_model import TextModel
 from experiments.inference.write_output import RecordPrinter
-from experiments.text.codec import Encoded, words_of
+from experiments.text.codec import Encoded
 from objectives.inference.scoring import Scores, perplexity, total
 
 

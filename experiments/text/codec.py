@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
@@ -10,13 +9,12 @@ import numpy as np
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
-# A Chinese character is a word by itself, as in BERT's tokenizer: Chinese text has no spaces.
-CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+from experiments.corpora.words import words_of
+
 MASK_TEXT = "[MASK]"
 """How a blank is written in text, whatever the name of the model's mask token."""
 SPACE = ("Ġ", "▁")
 """How byte-level BPE and SentencePiece write a space in their vocabularies."""
-WORD = re.compile(rf"[{CHINESE}]|[^\s{CHINESE}]+")
 
 
 class Encoded(NamedTuple):
@@ -122,11 +120,6 @@ class TextCodec:
         array = np.array(ids, np.int64)
         self.replace_specials(array)
         return array.tolist()
-
-
-def words_of(text: str) -> list[tuple[int, int]]:
-    """The spans of the words of a text: runs without white space; each Chinese character is a word by itself."""
-    return [match.span() for match in WORD.finditer(text)]
 
 
 def _word_of_each(text: str, spans: list[tuple[int, int]]) -> list[int]:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,11 @@ from experiments.records.durable import file_digest
 from experiments.text.packed_blocks import FORMAT, PACKED_SPLITS, PackedBlocks, open_packed_blocks, seal_of
 from experiments.text.token_stream import token_stream
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
+
+MORE_DOCUMENTS = (
+    "give it more text, or cut it into more documents: lines, paragraphs, files or pieces of a certain length "
+    "(sample_by of LocalText)"
+)
 
 
 def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str | Path) -> PackedBlocks:
@@ -88,6 +94,8 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
             split: _write(corpus, split, tokenizer, dtype, block_length, partial / f"{split}.bin")
             for split in PACKED_SPLITS
         }
+        if corpus.empty_cells:
+            print(f"{type(corpus).__name__}: {corpus.empty_cells:,} rows without text are left out", file=sys.stderr)
         train = splits["train"]
         manifest = {
             "format": FORMAT,
@@ -99,6 +107,7 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
             "dtype": dtype.str,
             "characters_per_token": train["characters"] / max(1, train["tokens"] - train["specials"]),
             "splits": splits,
+            "empty_cells": corpus.empty_cells,
             "files": {
                 path.name: {"bytes": path.stat().st_size, "sha256": file_digest(path)}
                 for path in sorted(partial.iterdir())
@@ -127,10 +136,13 @@ def _write(
         file.truncate(blocks * block_length * dtype.itemsize)
     name = type(corpus).__name__
     if not counts["documents"]:
-        raise ValueError(f"{name} has no document in its {split} split; give it more text")
+        raise ValueError(
+            f"{name} has no document in its {split} split: a document lies in one split as a whole, and there are too "
+            f"few of them; {MORE_DOCUMENTS}"
+        )
     if not blocks:
         raise ValueError(
             f"the {split} split of {name} has {counts['tokens']} tokens, too few for a block of "
-            f"{block_length}; give it more text, a larger share of it, or a smaller block_length"
+            f"{block_length}; make block_length smaller or the split's share of the text larger, or {MORE_DOCUMENTS}"
         )
     return {**counts, "blocks": blocks, "dropped_tail": tail}

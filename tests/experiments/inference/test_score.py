@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
+from experiments.corpora.words import words_of
 from experiments.inference.open_model import open_model
-from experiments.text.codec import words_of
 from objectives import MLM
 from objectives.inference.scoring import pseudo_log_likelihood
 from tests.support.objectives import own_scores

@@ -200,6 +200,27 @@ def test_too_little_text_is_refused_and_leaves_nothing(tmp_path, corpus, block_l
     assert not [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
 
 
+def test_one_long_document_is_refused_with_what_to_do(tmp_path):
+    text = " ".join(f"word {number}" for number in range(20_000))
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(ValueError, match=r"a document lies in one split as a whole, .*pieces of a certain length"):
+        pack(LocalText(str(tmp_path / "a.txt")), TokenizerConfig("bpe", 300), T, tmp_path / "data")
+    corpus = LocalText(str(tmp_path / "a.txt"), sample_by="length", length=1000)
+    packed = pack(corpus, TokenizerConfig("bpe", 300), T, tmp_path / "data")
+    counts = [packed.manifest["splits"][split] for split in ("train", "validation")]
+    assert sum(count["characters"] for count in counts) == len(text)
+    assert min(count["documents"] for count in counts) > 5
+
+
+def test_rows_without_text_are_counted(tmp_path, capsys):
+    rows = "".join(f"word number {number}\n,\n" for number in range(300)).replace("\n,", ",1\n,0")
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
+    packed = pack(LocalText(str(tmp_path / "a.csv"), validation=0.2), TokenizerConfig("bpe", 300), T, tmp_path / "data")
+    assert packed.manifest["empty_cells"] == 300
+    assert sum(count["documents"] for count in packed.manifest["splits"].values()) == 300
+    assert "LocalText: 300 rows without text are left out" in capsys.readouterr().err
+
+
 def test_a_root_that_cannot_be_written_is_named(tiny_corpus, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match=r"cannot write packed data below .*file/data: .*; choose another data root"):

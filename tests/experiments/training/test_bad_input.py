@@ -76,7 +76,7 @@ def test_a_name_that_is_no_file_name(name, text, tmp_path, capfd):
 def test_text_that_is_not_utf8(tmp_path, capfd):
     (tmp_path / "text.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 200)
     assert main(fit_arguments(run_config(tmp_path / "text.txt"), tmp_path / "results")) == 2
-    check_message(capfd, ["text.txt", "UTF-8"])
+    check_message(capfd, ["text.txt line 1 is not utf-8", "name the file's encoding"])
 
 
 def test_missing_configuration_file(tmp_path, capfd):
