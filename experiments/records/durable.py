@@ -40,15 +40,15 @@ def file_digest(path: Path) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; on success move it there durably, on failure leave `path` as it was."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
-    try:
-        with naming(path):
+    with naming(path):
+        try:
             yield temporary
             with open(temporary, "rb") as written:
                 os.fsync(written.fileno())
             os.replace(temporary, path)
             sync_directory(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager

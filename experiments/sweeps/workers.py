@@ -178,9 +178,10 @@ def work_on(task: RunTask) -> str:
 
 
 def _write_failure(run: Path, error: BaseException) -> None:
-    """Say in the run's status what went wrong; a run that is done stays done."""
+    """Say in the run's status what went wrong; a run that is done stays done, and one that only the file system stopped
+    can be resumed."""
     failure = {"error": " ".join(str(error).split()), "log": str(run / run_directory.LOG)}
-    state = {} if (run / run_directory.DONE).exists() else {"state": "failed"}
+    state = {} if (run / run_directory.DONE).exists() or isinstance(error, OSError) else {"state": "failed"}
     durable.write_json(run / run_directory.STATUS, {**run_directory.read_status(run), **failure, **state})
 
 

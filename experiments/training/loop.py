@@ -154,8 +154,11 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
         reason = f"diverged at token {tokens:,} of {budget:,} ({error}); {good}"
         status.write(state="diverged", step=trainer.global_step, tokens=tokens, budget_tokens=budget, error=reason)
         raise TrainingDiverged(f"{status.run.name} {reason}") from error
-    except (MetricFailed, OtherExperiment, OSError) as error:  # says by itself what is to be done
+    except (MetricFailed, OtherExperiment) as error:  # says by itself what is to be done
         status.try_to_write(state="failed", error=str(error))
+        raise
+    except OSError as error:  # a full disk is no fault of the run: it goes on when there is room
+        status.try_to_write(state="interrupted", error=str(error))
         raise
     except BaseException as error:
         status.try_to_write(state="failed", error=f"{type(error).__name__}: {error}")
