@@ -125,7 +125,11 @@ def test_an_exported_folder_opens_in_transformers(arm, runs, tmp_path, capsys):
         ours = encoder.decode(encoder.head(encoder(tokens, objective.traits.attention)))
     torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
     texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
-    assert theirs(texts)["input_ids"] == [as_document(tokenizer, ids) for ids in tokenizer.encode_batch(texts)]
+    documents = [as_document(tokenizer, ids) for ids in tokenizer.encode_batch(texts)]
+    causal = objective.traits.attention == "causal"  # [SEP] would end the text instead of letting the model go on
+    assert theirs(texts)["input_ids"] == [ids[:-1] if causal else ids for ids in documents]
+    first, second = documents[0], documents[3]
+    assert theirs(texts[0], texts[3])["input_ids"] == [*first, *(second[:-1] if causal else second[1:])]
     assert theirs.model_max_length == 48
     for role, name in (("cls", "cls"), ("sep", "sep"), ("mask", "mask"), ("pad", "pad"), ("unknown", "unk")):
         assert getattr(theirs, f"{name}_token_id") == tokenizer.roles[role]

@@ -177,7 +177,8 @@ def test_json_lines(runs, tmp_path, capsys):
     assert "name the key of the text with --field" in refusal(capsys)
     for bad, message in (
         ('{"text": "a"}\n{"text": \n', "line 2 is not valid JSON"),
-        ('{"text": "a"}\n\n{"text": "b"}\n', "line 2 is not valid JSON"),
+        ('{"text": "a"}\n\n{"text": "b"}\n', "line 2 is blank; remove it"),
+        ('\n{"text": "b"}\n', "line 1 is blank; remove it"),
         ('{"text": "a"}\n[1]\n', "line 2 is not a JSON object"),
         ('{"text": "a"}\n{"txt": "b"}\n', 'line 2 has no text under the key "text"; its keys are txt'),
         ('{"text": 3}\n', "line 1 has no text"),
