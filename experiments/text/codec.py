@@ -78,8 +78,13 @@ class TextCodec:
         return Encoded(ids, spans, words)
 
     def encode_batch(self, texts: list[str]) -> list[list[int]]:
-        """The ids of each text alone: faster than `encode`."""
-        return [self._without_specials(encoding.ids) for encoding in self.encodings(texts)]
+        """The ids of each text alone: faster than `encode`. Raises as `encode` does."""
+        encodings = self.encodings(texts)
+        try:
+            return [self._without_specials(encoding.ids) for encoding in encodings]
+        except ValueError:
+            self._refuse_one_of(texts)
+            raise
 
     def encodings(self, texts: list[str]) -> list[Encoding]:
         """What the backend makes of each text, without spans; the ids still need `replace_specials`.
@@ -90,8 +95,7 @@ class TextCodec:
         try:
             return self.backend.encode_batch_fast(texts, add_special_tokens=False)
         except Exception as error:
-            for text in texts:
-                self.encode(text)  # names the text
+            self._refuse_one_of(texts)
             raise ValueError(f"the tokenizer cannot encode a batch of texts: {error}") from error
 
     def replace_specials(self, ids: np.ndarray) -> None:
@@ -119,7 +123,7 @@ class TextCodec:
         """How many visible characters of a text no token stands for, given the spans of its tokens.
 
         Not counted are white space, accents and control characters, which many tokenizers take out on purpose, and what
-        a normalizer makes one character together with the one in front (NFC: a vowel of a Korean syllable).
+        a normalizer makes one character together with its neighbour (NFC: a vowel of a Korean syllable).
         """
         covered = bytearray(len(text))
         for start, end in spans:
@@ -128,7 +132,8 @@ class TextCodec:
         for gap in re.finditer(rb"\0+", covered):
             missing = text[gap.start() : gap.end()]
             visible = sum(map(is_visible, missing))
-            if visible and not self._merges(text[max(0, gap.start() - 1) : gap.start()], missing):
+            before, after = text[max(0, gap.start() - 1) : gap.start()], text[gap.end() : gap.end() + 1]
+            if visible and not self._merges(before, missing) and not self._merges(missing, after):
                 count += visible
         return count
 
@@ -162,6 +167,11 @@ class TextCodec:
     def opens_with_space(self) -> bool:
         """True when a space is put in front of every text, as SentencePiece does."""
         return self.name(self.encode("a").ids[0]).startswith(SPACE)
+
+    def _refuse_one_of(self, texts: list[str]) -> None:
+        """Raises ValueError where one of the texts cannot be encoded, naming it."""
+        for text in texts:
+            self.encode(text)
 
     def _without_specials(self, ids: list[int]) -> list[int]:
         array = np.array(ids, np.int64)

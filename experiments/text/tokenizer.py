@@ -64,7 +64,9 @@ class TokenizerConfig:
                 f"set the tokenizer's size to more than {len(SPECIALS)}"
             )
         if self.size > LARGEST:
-            raise ValueError(f"a vocabulary has at most {LARGEST} entries; set the tokenizer's size={self.size} to less")
+            raise ValueError(
+                f"a vocabulary has at most {LARGEST} entries; set the tokenizer's size={self.size} to less"
+            )
         if self.train_characters < 1:
             raise ValueError(f"train_characters={self.train_characters} must be positive")
 
