@@ -59,7 +59,7 @@ class Vocabulary:
             raise ValueError(f"special ids {self.specials} do not fit a vocabulary of {self.size}")
         if set(self.unused) & set(self.specials) or list(self.unused) != sorted(set(self.unused)):
             raise ValueError("unused must list ids that are not special, each once, in ascending order")
-        if self.unused and not (0 <= self.unused[0] and self.unused[-1] < self.size):
+        if self.unused and (self.unused[0] < 0 or self.unused[-1] >= self.size):
             raise ValueError(f"unused ids {self.unused[0]} to {self.unused[-1]} do not fit a vocabulary of {self.size}")
         if self.regular < 1:
             raise ValueError("the tokenizer has no token besides its special ones; use another")

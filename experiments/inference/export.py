@@ -46,8 +46,8 @@ def export_model(path: str, target: Path) -> None:
 def huggingface_tokenizer(tokenizer: Tokenizer, max_length: int, causal: bool) -> Any:
     """The tokenizer as a `PreTrainedTokenizerFast`: it puts [CLS] and [SEP] around a text, as in training.
 
-    For a causal model it puts [CLS] in front and nothing behind: after [SEP], the end of a document, a model writes a new
-    one instead of going on with the text. Unlike ours it reads special tokens in text as such, as its users expect.
+    For a causal model it puts [CLS] in front and nothing behind: after [SEP], the end of a document, a model writes a
+    new one instead of going on with the text. Unlike ours it reads special tokens in text as such, as users expect.
     """
     from transformers import PreTrainedTokenizerFast
 

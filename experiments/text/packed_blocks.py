@@ -4,8 +4,8 @@ A directory of packed blocks holds
 
   tokenizer.json                how to read the tokens
   train.bin, validation.bin     blocks after each other; uint16, or uint32 where the vocabulary needs it
-  manifest.json                 counts, how much of a text the tokenizer gives back, what was changed in it, the sizes and
-                                sha256 of the other files, and the sha256 of all this
+  manifest.json                 counts, how many texts the tokenizer gives back, what was changed in it, the sizes
+                                and sha256 of the other files, and the sha256 of all this
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ class TokenizerConfig:
     """
 
     kind: str = "auto"
-    """auto (character for Chinese, else bpe), character, bpe, wordpiece, or the path of a tokenizer.json. Decoding gives
-    back by bpe every text exactly, by character all but rare characters, by wordpiece no runs of blanks, tabs or line
-    ends; the share of validation documents that come back exactly is recorded with the packed data."""
+    """auto (character for Chinese, else bpe), character, bpe, wordpiece, or the path of a tokenizer.json. By bpe, texts
+    come back from decoding as they were; by character, all but rare characters; by wordpiece, white space is lost but
+    for single blanks. Packing measures the share of validation documents that come back, says it and records it."""
     size: int = 4096
     """Largest vocabulary, special tokens included, at most a million; not used for a tokenizer.json."""
     train_characters: int = 100_000_000

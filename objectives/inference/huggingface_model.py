@@ -41,8 +41,8 @@ class HuggingFaceLanguageModel(LanguageModel):
             raise ValueError(
                 "a special token of the tokenizer is not in the model's vocabulary: they do not belong together"
             )
-        # Ids without a token stand for no text: holes in the tokenizer's numbering, and the surplus of an embedding that
-        # is larger. It may be smaller too, when a special token was added that the model has never seen.
+        # Ids without a token stand for no text: holes in the tokenizer's numbering, and the surplus of a larger
+        # embedding. It may be smaller too, when a special token was added that the model has never seen.
         unused = set(range(self.vocabulary_size)).difference(tokenizer.get_vocab().values())
         self.specials = frozenset(i for i in (*tokenizer.all_special_ids, *unused) if i < self.vocabulary_size)
         self.max_length = _max_length(model, tokenizer)

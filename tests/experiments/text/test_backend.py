@@ -88,7 +88,7 @@ def test_what_a_bpe_cannot_spell_becomes_unknown(tmp_path):
 )
 def test_every_model_gets_an_unknown_token(model, spelled):
     backend = Backend(model)
-    with pytest.raises(Exception, match="[Uu]nk|UNK"):
+    with pytest.raises(Exception, match=r"[Uu]nk|UNK"):
         backend.encode("zzz")
     codec = TextCodec(backend, [1], 1)
     ids = codec.encode("zzz").ids

@@ -44,21 +44,16 @@ def test_only_the_first_documents_are_tried(monkeypatch):
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_it_is_recorded_with_the_packed_data_and_said_once(kind, tmp_path, capsys):
     path = tmp_path / "text.txt"
-    path.write_text("".join(f"the cat {number}\nthe{' ' * (1 + number % 2)}cat {number}\n\n" for number in range(800)))
+    path.write_text("".join(f"the{' ' * (1 + number % 2)}cat {number}\n" for number in range(800)))
     corpus = LocalText(str(path), validation=0.2)
     packed = pack(corpus, TokenizerConfig(kind, 600), 16, tmp_path)
     documents = list(corpus.documents("validation"))
-    exact = sum(
-        packed.tokenizer.decode(ids) == text
-        for text, ids in zip(documents, packed.tokenizer.encode_batch(documents), strict=True)
-    )
-    assert packed.round_trip == RoundTrip(
-        len(documents), exact, sum(len(text.replace(" ", "").replace("\n", "")) for text in documents), 0
-    )
-    assert packed.manifest["round_trip"]["exact"] == exact == (len(documents) if kind == "bpe" else 0)
-    assert (
-        f"the tokenizer gives back {exact} of {len(documents)} validation documents exactly" in capsys.readouterr().err
-    )
+    exact = sum(kind == "bpe" or "  " not in text for text in documents)
+    visible = sum(len(text.replace(" ", "")) for text in documents)
+    assert packed.round_trip == RoundTrip(len(documents), exact, visible, 0)
+    assert packed.manifest["round_trip"]["exact"] == exact and (exact == len(documents)) == (kind == "bpe")
+    said = f"the tokenizer gives back {exact} of {len(documents)} validation documents exactly"
+    assert capsys.readouterr().err.count(said) == 1
     pack(corpus, TokenizerConfig(kind, 600), 16, tmp_path)
     assert capsys.readouterr().err == ""
 
