@@ -224,7 +224,7 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A masked model becomes a ModernBERT that AutoModelForMaskedLM opens, a causal one a ModernBERT decoder for "
         "AutoModelForCausalLM, with equal logits. AutoTokenizer puts [CLS] and [SEP] around a text for a masked model, "
-        "as in training, and for a causal one [CLS] in front only, so that it goes on with the text: [SEP] would end it."
+        "as in training, and for a causal one [CLS] in front only, so that it goes on with the text, which [SEP] ends."
     )
     parser.add_argument("model", metavar="MODEL", help="a run, with or without its hash, or a checkpoint of one")
     parser.add_argument("directory", metavar="DIR", help="folder to write; must not exist yet, or be empty")
