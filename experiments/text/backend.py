@@ -55,7 +55,7 @@ def settle(backend: Backend, unknown: int | None) -> Settled:
     if own is not None:
         unknown = own
     elif not _spells_everything(state):
-        name = DROPPED if unknown is None else backend.id_to_token(unknown)
+        name = DROPPED if unknown is None else str(backend.id_to_token(unknown))
         if _name_unknown(model, name, size if unknown is None else unknown) and unknown is not None:
             changes.append(f"its model has no token for text that it cannot spell: such text becomes {name}")
     unused = tuple(sorted(set(range(size)) - ids))
