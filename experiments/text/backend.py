@@ -57,7 +57,7 @@ def settle(backend: Backend, unknown: int | None) -> Settled:
     elif not _spells_everything(state):
         name = DROPPED if unknown is None else str(backend.id_to_token(unknown))
         if _name_unknown(model, name, size if unknown is None else unknown) and unknown is not None:
-            changes.append(f"its model has no token for text that it cannot spell: such text becomes {name}")
+            changes.append(f"text that it cannot spell becomes {name}")
     unused = tuple(sorted(set(range(size)) - ids))
     return Settled(Backend.from_str(json.dumps(state)), size, unused, unknown, tuple(changes))
 

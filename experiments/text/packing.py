@@ -93,7 +93,8 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
         train = splits["train"]
         round_trip = measure_round_trip(tokenizer, corpus.documents("validation"))
         assert round_trip is not None  # _write refuses a split without documents
-        print("\n".join((str(round_trip), *tokenizer.changes)), file=sys.stderr)
+        remarks = [str(round_trip), *(f"the tokenizer: {change}" for change in tokenizer.changes)]
+        print("\n".join(remarks), file=sys.stderr)
         manifest = {
             "format": FORMAT,
             "corpus": type(corpus).__name__,

@@ -79,9 +79,11 @@ class Tokenizer(TextCodec):
     """
 
     def __init__(self, backend: Backend) -> None:
-        self.roles = {role: _find(backend, role, names) for role, names in ROLES.items()}
-        if (own := own_unknown(backend)) is not None:
-            self.roles["unknown"] = own
+        own = own_unknown(backend)
+        self.roles = {
+            role: own if role == "unknown" and own is not None else _find(backend, role, names)
+            for role, names in ROLES.items()
+        }
         if len(set(self.roles.values())) < len(self.roles):
             raise ValueError(f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}")
         marked = {number for number, token in backend.get_added_tokens_decoder().items() if token.special}

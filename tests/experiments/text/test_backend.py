@@ -64,7 +64,7 @@ def test_what_a_bpe_cannot_spell_becomes_unknown(tmp_path):
     backend = bpe(byte_level=False)
     assert backend.encode(ODD).tokens == ["r", "i", "c", "h", "cat"]  # the rest vanishes, and spans are wrong
     tokenizer = Tokenizer.load(saved(backend, tmp_path))
-    assert tokenizer.changes == ("its model has no token for text that it cannot spell: such text becomes [UNK]",)
+    assert tokenizer.changes == ("text that it cannot spell becomes [UNK]",)
     ids, spans, _ = tokenizer.encode(ODD)
     expected = [c if c in "rich" else "[UNK]" for c in "THEZürich中文😀"] + ["cat"]
     assert [tokenizer.name(number) for number in ids] == expected
@@ -112,6 +112,8 @@ def test_without_any_unknown_token_a_text_is_refused_rather_than_shortened():
 def test_the_models_own_unknown_token_is_the_unknown_token():
     backend = characters("abc", unk_token="c")
     assert Tokenizer(backend).roles["unknown"] == 7
+    named = Backend.from_str(backend.to_str().replace("[UNK]", "<none>"))  # under no usual name
+    assert Tokenizer(named).roles["unknown"] == 7
     codec = TextCodec(backend, [1], 1)
     assert codec.encode("axb").ids == [5, 7, 6] and codec.unknown([5, 7, 6]) == 1 and codec.changes == ()
 
