@@ -10,7 +10,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Ids run from 0 to size - 1; the special ones are never masked, never drawn and never scored.
+    """Ids run from 0 to size - 1; the special and the unused ones are never masked, never drawn and never scored.
 
     Raises:
         ValueError: when the ids do not fit the size, when two roles share an id (a shared pad and end token loses
@@ -33,9 +33,12 @@ class Vocabulary:
     """All special ids in ascending order, the five above among them."""
     characters_per_token: float = 1.0
     """Mean number of characters of the original text per regular token, over the training split."""
+    unused: tuple[int, ...] = ()
+    """Ids that no token has, in ascending order: holes in the numbering of a tokenizer."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specials", tuple(self.specials))
+        object.__setattr__(self, "unused", tuple(self.unused))
         roles = {
             "pad": self.pad,
             "unknown": self.unknown,
@@ -54,17 +57,24 @@ class Vocabulary:
             )
         if self.specials[0] < 0 or self.specials[-1] >= self.size:
             raise ValueError(f"special ids {self.specials} do not fit a vocabulary of {self.size}")
+        if set(self.unused) & set(self.specials) or list(self.unused) != sorted(set(self.unused)):
+            raise ValueError("unused must list ids that are not special, each once, in ascending order")
+        if self.unused and (self.unused[0] < 0 or self.unused[-1] >= self.size):
+            raise ValueError(f"unused ids {self.unused[0]} to {self.unused[-1]} do not fit a vocabulary of {self.size}")
+        if self.regular < 1:
+            raise ValueError("the tokenizer has no token besides its special ones; use another")
 
     @property
     def regular(self) -> int:
-        """Number of ids that are not special."""
-        return self.size - len(self.specials)
+        """Number of ids of tokens that are not special."""
+        return self.size - len(self.specials) - len(self.unused)
 
     def nth_regular(self, rank: Tensor) -> Tensor:
         """The regular ids of the given ranks (0 to `regular` - 1), in ascending order of id; same shape."""
-        for special in self.specials:
-            rank = rank + (rank >= special).to(rank.dtype)
-        return rank
+        others = torch.tensor(sorted((*self.specials, *self.unused)), device=rank.device, dtype=rank.dtype)
+        # In front of the i-th other id (from 0) there are its value less i regular ones: of smaller rank than it.
+        regular_before = others - torch.arange(len(others), device=rank.device, dtype=rank.dtype)
+        return rank + torch.searchsorted(regular_before, rank.contiguous(), right=True)
 
     def is_special(self, tokens: Tensor) -> Tensor:
         """True where a token is special; same shape."""

@@ -2,10 +2,10 @@
 
     python -m tests.stress --kills 200 --errors 100
 
-In each trial a command is killed, or fails with ENOSPC or EIO, at one event: a file opened for writing, a sync (also with
-the end of the file cut off, as a torn write leaves it), a rename, a removal, a new directory, a saved checkpoint. Then the
-same command is given once more. It has to end well, and all that was recorded, trained, measured and reported has to be what
-an undisturbed command leaves. An error also has to be one line that names a file.
+In each trial a command is killed, or fails with ENOSPC or EIO, at one event: a file opened for writing, a sync (also
+with the end of the file cut off, as a torn write leaves it), a rename, a removal, a new directory, a saved checkpoint.
+Then the same command is given once more. It has to end well, and all that was recorded, trained, measured and reported
+has to be what an undisturbed command leaves. An error also has to be one line, without a traceback.
 
 Children are forked from one process that has imported everything and computed nothing.
 """

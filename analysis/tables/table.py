@@ -15,6 +15,9 @@ from analysis.statistics.intervals import Interval
 Value = str | int | float | Interval | Missing
 MINUS = "−"
 ONE_SEED = Missing("one seed")
+# Spreadsheets take a cell for a formula when it begins with one of these, or with its full-width form.
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,14 @@ class Table:
         return [[show(v, c.format) for v, c in zip(row, self.columns, strict=True)] for row in self.rows]
 
     def write(self, directory: Path) -> Path:
-        """Write the CSV in full precision; an interval fills the columns X, X low, X high, X n."""
+        """Write the CSV in full precision; an interval fills the columns X, X low, X high, X n.
+
+        Text that a spreadsheet would take for a formula, as an arm may be named, gets a ' in front.
+        """
         path = directory / f"{self.name}.csv"
         with open(path, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([name for column in self.columns for name in _names(column)])
+            writer.writerow([defused(name) for column in self.columns for name in _names(column)])
             for row in self.rows:
                 writer.writerow([f for v, c in zip(row, self.columns, strict=True) for f in _fields(v, c)])
         return path
@@ -82,7 +88,13 @@ def _fields(value: Value, column: Column) -> list[str]:
 
 
 def _exact(value: Value) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
+    return repr(value) if isinstance(value, float) else defused(str(value))
+
+
+def defused(text: str) -> str:
+    """Text as a cell of one line that no spreadsheet takes for a formula; a number stays a number."""
+    line = re.sub(r"[\r\n]+", " ", text)  # a bare carriage return would end the row, and a formula could follow
+    return f"'{line}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else line
 
 
 def si(value: float) -> str:

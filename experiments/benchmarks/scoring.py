@@ -18,7 +18,6 @@ from typing import Any
 
 import torch
 from minicons import scorer
-from tokenizers.processors import TemplateProcessing
 
 from experiments.corpora import KingJames
 from experiments.corpora.base import split_sentences
@@ -67,15 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], repeats: int) -> None:
     """Time an objective's own kind of score in all ways and print the ratios."""
     method = objective.traits.scores[0]
-    model = to_huggingface(objective)
-    max_length = objective.encoder.config.max_length
+    model, causal = to_huggingface(objective), method == "chain_rule"
+    exported = huggingface_tokenizer(tokenizer, objective.encoder.config.max_length, causal)
     language_models = {
         "ours": ObjectiveLanguageModel(objective),
-        "ours, through Hugging Face": HuggingFaceLanguageModel(
-            model, huggingface_tokenizer(tokenizer, max_length), method == "chain_rule"
-        ),
+        "ours, through Hugging Face": HuggingFaceLanguageModel(model, exported, causal),
     }
-    minicons = make_minicons(model, huggingface_tokenizer(tokenizer, max_length), method == "chain_rule")
+    minicons = make_minicons(model, exported, causal)
     ways: dict[str, Callable[[], list[float]]] = {
         name: partial(score_by_us, language_model, tokenizer, sentences, method)
         for name, language_model in language_models.items()
@@ -89,16 +86,11 @@ def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], re
 
 
 def make_minicons(model: Any, tokenizer: Any, causal: bool) -> Any:
-    """The scorer of minicons for a Hugging Face model; the tokenizer is changed to suit it."""
-    if not causal:
-        tokenizer.batch_encode_plus = tokenizer.__call__  # gone in transformers 5, but minicons 0.3.39 calls it
-        return scorer.MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
-    # minicons scores what follows the first token, the end included if there is one.
-    opening = tokenizer.cls_token
-    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
-        single=f"{opening} $A", special_tokens=[(opening, tokenizer.cls_token_id)]
-    )
-    return scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
+    """The scorer of minicons for a Hugging Face model."""
+    if causal:
+        return scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
+    tokenizer.batch_encode_plus = tokenizer.__call__  # gone in transformers 5, but minicons 0.3.39 calls it
+    return scorer.MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
 
 
 def score_by_us(model: LanguageModel, tokenizer: Tokenizer, sentences: list[str], method: str) -> list[float]:

@@ -98,6 +98,7 @@ def pairs_arguments(parser: argparse.ArgumentParser) -> None:
 
 def pairs_command(options: argparse.Namespace) -> int:
     sentences, groups = read_pairs(options.file, options.by)
+    from experiments.inference.methods import print_remarks
     from experiments.inference.open_model import open_model
     from experiments.inference.pairs import choose_methods, encode_pairs, judge_pairs, model_names, result_records
 
@@ -110,6 +111,9 @@ def pairs_command(options: argparse.Namespace) -> int:
     printer = RecordPrinter(options.format)
     for record in result_records(judgements, groups):
         printer.print_record(record)
+    texts = [sentence for pair in sentences for sentence in pair]
+    for name, model, tokens in zip(names, models, encoded, strict=True):
+        print_remarks(model.codec, texts, tokens, f"{name}: ")
     return 0
 
 
@@ -141,6 +145,7 @@ def fill_command(options: argparse.Namespace) -> int:
         raise ValueError(f"--top and --width must be at least 1, but are {options.top} and {width}")
     from experiments.inference.blanks import TextWithBlanks
     from experiments.inference.fill import fill_causal, fill_masked, print_fills, score_candidates
+    from experiments.inference.methods import print_remarks
     from experiments.inference.open_model import open_model
 
     model = open_model(options.model)
@@ -154,6 +159,8 @@ def fill_command(options: argparse.Namespace) -> int:
     else:
         fills = fill_causal(model, text, width) if kind == "causal" else fill_masked(model, text, options.top)
     print_fills(model, fills, options.top, RecordPrinter(options.format, FILL_NOTES[kind].format(width=width)))
+    given = [*text.parts, *(options.candidates or [])]
+    print_remarks(model.codec, given, [model.codec.encode(part) for part in given])
     return 0
 
 
@@ -194,6 +201,7 @@ def generate_command(options: argparse.Namespace) -> int:
             f"{options.length}"
         )
     from experiments.inference.generate import choose_generation, write_samples
+    from experiments.inference.methods import print_remarks
     from experiments.inference.open_model import open_model
     from objectives.inference.generation import Sampling
 
@@ -208,13 +216,15 @@ def generate_command(options: argparse.Namespace) -> int:
     samples = write_samples(model, method, options.prompt, options.samples, options.length, sampling, sweeps)
     for number, (tokens, text) in enumerate(samples, start=1):
         printer.print_record({"sample": number, "tokens": tokens, "text": text})
+    print_remarks(model.codec, [options.prompt], [model.codec.encode(options.prompt)])
     return 0
 
 
 def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A masked model becomes a ModernBERT that AutoModelForMaskedLM opens, a causal one a ModernBERT decoder for "
-        "AutoModelForCausalLM, with equal logits. AutoTokenizer puts [CLS] and [SEP] around a text, as in training."
+        "AutoModelForCausalLM, with equal logits. AutoTokenizer puts [CLS] and [SEP] around a text for a masked model, "
+        "as in training, and for a causal one [CLS] in front only, so that it goes on with the text, which [SEP] ends."
     )
     parser.add_argument("model", metavar="MODEL", help="a run, with or without its hash, or a checkpoint of one")
     parser.add_argument("directory", metavar="DIR", help="folder to write; must not exist yet, or be empty")

@@ -36,16 +36,18 @@ def export_model(path: str, target: Path) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)  # left by an export that was killed
     try:
         model.save_pretrained(unfinished)
-        huggingface_tokenizer(tokenizer, objective.encoder.config.max_length).save_pretrained(unfinished)
+        causal = objective.traits.attention == "causal"
+        huggingface_tokenizer(tokenizer, objective.encoder.config.max_length, causal).save_pretrained(unfinished)
         os.replace(unfinished, target)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def huggingface_tokenizer(tokenizer: Tokenizer, max_length: int) -> Any:
+def huggingface_tokenizer(tokenizer: Tokenizer, max_length: int, causal: bool) -> Any:
     """The tokenizer as a `PreTrainedTokenizerFast`: it puts [CLS] and [SEP] around a text, as in training.
 
-    Unlike ours it reads special tokens in text as such, as its users expect.
+    For a causal model it puts [CLS] in front and nothing behind: after [SEP], the end of a document, a model writes a
+    new one instead of going on with the text. Unlike ours it reads special tokens in text as such, as users expect.
     """
     from transformers import PreTrainedTokenizerFast
 
@@ -53,8 +55,9 @@ def huggingface_tokenizer(tokenizer: Tokenizer, max_length: int) -> Any:
     names = {role: backend.id_to_token(number) for role, number in tokenizer.roles.items()}
     cls, sep = names["cls"], names["sep"]
     backend.post_processor = TemplateProcessing(
-        single=f"{cls} $A {sep}",
-        pair=f"{cls} $A {sep} $B:1 {sep}:1",
+        single=f"{cls} $A" if causal else f"{cls} $A {sep}",
+        # For a causal model a second text is a second document, as in training.
+        pair=f"{cls} $A {sep} {cls}:1 $B:1" if causal else f"{cls} $A {sep} $B:1 {sep}:1",
         special_tokens=[(cls, tokenizer.roles["cls"]), (sep, tokenizer.roles["sep"])],
     )
     return PreTrainedTokenizerFast(

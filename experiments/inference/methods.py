@@ -10,7 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from experiments.inference.open_model import TextModel
-from experiments.text.codec import Encoded
+from experiments.text.codec import Encoded, TextCodec
 from objectives.inference.scoring import Scores, score_sentences
 
 TEXTS_AT_ONCE = 1024
@@ -69,6 +69,23 @@ def score_in_parts(
             done += sum(map(len, ids))
             bar.update(done - bar.n)  # repeated texts are scored only once
             yield from scores
+
+
+def remarks(codec: TextCodec, texts: Sequence[str], encoded: Sequence[Encoded]) -> list[str]:
+    """What a user has to know of texts of which a model does not see all, one line each; none where it does."""
+    unknown = sum(codec.unknown(tokens.ids) for tokens in encoded)
+    left_out = sum(codec.left_out(text, tokens.spans) for text, tokens in zip(texts, encoded, strict=True))
+    found = {
+        f"{unknown} of the tokens stand for text that the model's tokenizer cannot encode": unknown,
+        f"{left_out} of the characters have no token: the model's tokenizer leaves them out": left_out,
+    }
+    return [remark for remark, count in found.items() if count]
+
+
+def print_remarks(codec: TextCodec, texts: Sequence[str], encoded: Sequence[Encoded], prefix: str = "") -> None:
+    """The remarks on standard error."""
+    for remark in remarks(codec, texts, encoded):
+        print(prefix + remark, file=sys.stderr)
 
 
 def check_lengths(

@@ -7,6 +7,7 @@ together, and a causal model must not see later tokens.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 import torch
@@ -26,8 +27,10 @@ def open_huggingface(path: str, device: str) -> tuple[LanguageModel, TextCodec, 
     model, tokenizer, causal = _load(path)
     if not tokenizer.is_fast or len(tokenizer) <= len(tokenizer.all_special_ids):
         raise ValueError(f"there is no tokenizer.json in {path}; save a fast tokenizer there")
-    unseen = range(model.config.vocab_size, len(tokenizer))
+    unseen = (number for number in tokenizer.get_vocab().values() if number >= model.config.vocab_size)
     codec = TextCodec(tokenizer.backend_tokenizer, [*tokenizer.all_special_ids, *unseen], tokenizer.unk_token_id)
+    for change in codec.changes:
+        print(f"the tokenizer in {path}: {change}", file=sys.stderr)
     language_model = HuggingFaceLanguageModel(model.float().eval().to(device), tokenizer, causal)
     if language_model.max_tokens < 1:
         raise ValueError(f"the model in {path} takes {language_model.max_length} tokens only, special ones included")

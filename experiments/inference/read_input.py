@@ -69,11 +69,16 @@ def read_lines(file: str) -> list[str]:
 
 
 def _read_objects(file: str) -> list[dict[str, Any]]:
-    """The JSON object of each line."""
-    return [_parse_object(text, file, line) for line, text in enumerate(read_lines(file), start=1)]
+    """The JSON object of each line, but for blank lines at the end."""
+    lines = read_lines(file)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return [_parse_object(text, file, line) for line, text in enumerate(lines, start=1)]
 
 
 def _parse_object(text: str, file: str, line: int) -> dict[str, Any]:
+    if not text.strip():
+        raise ValueError(f"{file} line {line} is blank; remove it")
     try:
         value = json.loads(text, object_pairs_hook=_refuse_repeated_keys)
     except (ValueError, RecursionError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.corpora.words import words_of
-from experiments.inference.methods import check_lengths, score_in_parts
+from experiments.inference.methods import check_lengths, print_remarks, score_in_parts
 from experiments.inference.open_model import TextModel
 from experiments.inference.write_output import RecordPrinter
 from experiments.text.codec import Encoded
@@ -47,9 +47,7 @@ def print_scores(
             names = [model.codec.name(token) for token in tokens.ids] + ["(end)"] * end
             extra = {"per_token": [list(pair) for pair in zip(names, scores, strict=True)]}
         printer.print_record({**records[-1], **extra, "text": line})
-    unknown = sum(model.codec.unknown(tokens.ids) for tokens in encoded)
-    if unknown:
-        print(f"{unknown} of the tokens stand for text that the model's tokenizer cannot encode", file=sys.stderr)
+    print_remarks(model.codec, lines, encoded)
     print(summary(records, method), file=sys.stderr)
 
 

@@ -4,7 +4,8 @@ A directory of packed blocks holds
 
   tokenizer.json                how to read the tokens
   train.bin, validation.bin     blocks after each other; uint16, or uint32 where the vocabulary needs it
-  manifest.json                 counts, the sizes and sha256 of the other files, and the sha256 of all this
+  manifest.json                 counts, how many texts the tokenizer gives back, what was changed in it, the sizes
+                                and sha256 of the other files, and the sha256 of all this
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from experiments.records.durable import file_digest
+from experiments.text.round_trip import RoundTrip
 from experiments.text.tokenizer import Tokenizer
 
-FORMAT = 1
+FORMAT = 2
 PACKED_SPLITS = ("train", "validation")
 
 
@@ -40,6 +42,16 @@ class PackedBlocks:
     def characters_per_token(self) -> float:
         """Characters of the original text per regular token, over the training split."""
         return self.manifest["characters_per_token"]
+
+    @property
+    def round_trip(self) -> RoundTrip:
+        """What the tokenizer gives back of the first validation documents."""
+        return RoundTrip(**self.manifest["round_trip"])
+
+    @property
+    def tokenizer_changes(self) -> tuple[str, ...]:
+        """How texts were read otherwise than by the tokenizer.json that was given, in words."""
+        return tuple(self.manifest["tokenizer_changes"])
 
     @property
     def fingerprint(self) -> str:

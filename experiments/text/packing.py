@@ -20,6 +20,7 @@ from tqdm import tqdm
 from experiments.corpora.base import Corpus
 from experiments.records.durable import file_digest
 from experiments.text.packed_blocks import FORMAT, PACKED_SPLITS, PackedBlocks, open_packed_blocks, seal_of
+from experiments.text.round_trip import measure_round_trip
 from experiments.text.token_stream import token_stream
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
 
@@ -97,11 +98,17 @@ def _build(corpus: Corpus, config: TokenizerConfig, block_length: int, directory
         if corpus.empty_cells:
             print(f"{type(corpus).__name__}: {corpus.empty_cells:,} rows without text are left out", file=sys.stderr)
         train = splits["train"]
+        round_trip = measure_round_trip(tokenizer, corpus.documents("validation"))
+        assert round_trip is not None  # _write refuses a split without documents
+        remarks = [str(round_trip), *(f"the tokenizer: {change}" for change in tokenizer.changes)]
+        print("\n".join(remarks), file=sys.stderr)
         manifest = {
             "format": FORMAT,
             "corpus": type(corpus).__name__,
             "corpus_fingerprint": corpus.fingerprint(),
             "tokenizer_fingerprint": tokenizer.fingerprint,
+            "tokenizer_changes": tokenizer.changes,
+            "round_trip": round_trip.record(),
             "vocabulary_size": tokenizer.size,
             "block_length": block_length,
             "dtype": dtype.str,
@@ -124,7 +131,7 @@ def _write(
     corpus: Corpus, split: str, tokenizer: Tokenizer, dtype: np.dtype, block_length: int, path: Path
 ) -> dict[str, int]:
     """Streams one split to its file; counts cover the whole stream, the dropped tail included."""
-    counts = {"documents": 0, "characters": 0, "tokens": 0, "specials": 0}
+    counts = {"documents": 0, "characters": 0, "tokens": 0, "specials": 0, "unknown": 0}
     progress = tqdm(desc=f"packing {split}", unit="char", unit_scale=True, disable=None, delay=5)
     with open(path, "wb") as file, progress:
         for chunk in token_stream(corpus.documents(split), tokenizer, dtype):

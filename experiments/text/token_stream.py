@@ -23,6 +23,9 @@ class Chunk(NamedTuple):
     documents: int
     characters: int
     specials: int
+    """Special tokens, unknown ones included."""
+    unknown: int
+    """Tokens that stand for text which the tokenizer cannot encode."""
 
 
 class _Piece(NamedTuple):
@@ -56,12 +59,13 @@ def _joined(pieces: list[_Piece], encodings: list[Encoding], tokenizer: Tokenize
         tokens[places] = tokenizer.roles[role]
         plain[places] = False
     tokens[plain] = ids
-    unknown = np.count_nonzero(ids == tokenizer.roles["unknown"])
+    unknown = int(np.count_nonzero(ids == tokenizer.roles["unknown"]))
     return Chunk(
         tokens,
         documents=int(opens.sum()),
         characters=sum(len(piece.text) for piece in pieces),
-        specials=int(len(tokens) - len(ids) + unknown),
+        specials=len(tokens) - len(ids) + unknown,
+        unknown=unknown,
     )
 
 

@@ -3,7 +3,7 @@
 What decoding gives back:
 
   character  the text itself; a character that is not in the vocabulary comes back as [UNK].
-  bpe        the text itself, always.
+  bpe        the text itself, always (one trained elsewhere: characters that it cannot spell come back as [UNK]).
   wordpiece  the text with each run of white space made one space and none at either end; a word with a
              character outside the vocabulary's alphabet (ASCII and the most frequent others, up to a quarter
              of its size) or with more than 1,000 characters comes back as [UNK]; a word that begins with "##"
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as Backend
 
+from experiments.text.backend import LARGEST, own_unknown
 from experiments.text.codec import TextCodec
 from experiments.text.tokenizer_training import KINDS, SPECIALS, train_backend
 from objectives.vocabulary import Vocabulary
@@ -39,13 +40,15 @@ class TokenizerConfig:
     """Which tokenizer a corpus is read with.
 
     Raises:
-        ValueError: when the kind is unknown, or the size leaves no room beside the special tokens.
+        ValueError: when the kind is unknown, the size leaves no room beside the special tokens or is above a million.
     """
 
     kind: str = "auto"
-    """auto (character for Chinese, else bpe), character, bpe, wordpiece, or the path of a tokenizer.json."""
+    """auto (character for Chinese, else bpe), character, bpe, wordpiece, or the path of a tokenizer.json. By bpe, texts
+    come back from decoding as they were; by character, all but rare characters; by wordpiece, white space is lost but
+    for single blanks. Packing measures the share of validation documents that come back, says it and records it."""
     size: int = 4096
-    """Largest vocabulary, special tokens included; not used for a tokenizer.json."""
+    """Largest vocabulary, special tokens included, at most a million; not used for a tokenizer.json."""
     train_characters: int = 100_000_000
     """The tokenizer is trained on the first so many characters of the training split."""
 
@@ -60,6 +63,10 @@ class TokenizerConfig:
                 f"a vocabulary of {self.size} has no room beside its {len(SPECIALS)} special tokens; "
                 f"set the tokenizer's size to more than {len(SPECIALS)}"
             )
+        if self.size > LARGEST:
+            raise ValueError(
+                f"a vocabulary has at most {LARGEST} entries; set the tokenizer's size={self.size} to less"
+            )
         if self.train_characters < 1:
             raise ValueError(f"train_characters={self.train_characters} must be positive")
 
@@ -72,7 +79,11 @@ class Tokenizer(TextCodec):
     """
 
     def __init__(self, backend: Backend) -> None:
-        self.roles = {role: _find(backend, role, names) for role, names in ROLES.items()}
+        own = own_unknown(backend)
+        self.roles = {
+            role: own if role == "unknown" and own is not None else _find(backend, role, names)
+            for role, names in ROLES.items()
+        }
         if len(set(self.roles.values())) < len(self.roles):
             raise ValueError(f"the tokenizer's special tokens must have distinct ids, but they are {self.roles}")
         marked = {number for number, token in backend.get_added_tokens_decoder().items() if token.special}
@@ -116,7 +127,11 @@ class Tokenizer(TextCodec):
     def vocabulary(self, characters_per_token: float = 1.0) -> Vocabulary:
         """What an objective has to know about this tokenizer."""
         return Vocabulary(
-            size=self.size, specials=self.specials, characters_per_token=characters_per_token, **self.roles
+            size=self.size,
+            specials=self.specials,
+            unused=self.unused,
+            characters_per_token=characters_per_token,
+            **self.roles,
         )
 
 

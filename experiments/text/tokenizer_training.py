@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
+from experiments.text.backend import LARGEST
+
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 UNKNOWN = "[UNK]"
 LONGEST_WORD = 1000
@@ -19,12 +21,14 @@ def train_backend(kind: str, size: int, texts: Iterable[str]) -> Backend:
     """A tokenizer of at most `size` entries, with ids 0 to 4 for [PAD] [UNK] [CLS] [SEP] [MASK].
 
     Raises:
-        ValueError: when the kind is unknown or the size is too small for it.
+        ValueError: when the kind is unknown, or the size is too small for it or above LARGEST.
     """
     if kind not in KINDS:
         raise ValueError(f'tokenizer kind "{kind}" is none of {", ".join(KINDS)}')
     if size < SMALLEST[kind]:
         raise ValueError(f"a {kind} vocabulary needs at least {SMALLEST[kind]} entries, but size is {size}")
+    if size > LARGEST:  # a trainer takes the memory for all of them at once
+        raise ValueError(f"a vocabulary has at most {LARGEST} entries, but size is {size}")
     tokenizer = KINDS[kind](size, texts)
     tokenizer.add_special_tokens(list(SPECIALS))
     return tokenizer

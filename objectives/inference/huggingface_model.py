@@ -41,10 +41,10 @@ class HuggingFaceLanguageModel(LanguageModel):
             raise ValueError(
                 "a special token of the tokenizer is not in the model's vocabulary: they do not belong together"
             )
-        # An embedding may be larger than the tokenizer; the surplus stands for no text. It may be smaller too, when a
-        # special token was added that the model has never seen.
-        surplus = range(len(tokenizer), self.vocabulary_size)
-        self.specials = frozenset(i for i in (*tokenizer.all_special_ids, *surplus) if i < self.vocabulary_size)
+        # Ids without a token stand for no text: holes in the tokenizer's numbering, and the surplus of a larger
+        # embedding. It may be smaller too, when a special token was added that the model has never seen.
+        unused = set(range(self.vocabulary_size)).difference(tokenizer.get_vocab().values())
+        self.specials = frozenset(i for i in (*tokenizer.all_special_ids, *unused) if i < self.vocabulary_size)
         self.max_length = _max_length(model, tokenizer)
 
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:

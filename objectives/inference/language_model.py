@@ -34,7 +34,7 @@ class LanguageModel(ABC):
     end_of_text: int | None
     """Id of the token that ends a sentence; None when there is none."""
     specials: frozenset[int]
-    """Ids that stand for no text."""
+    """Ids that stand for no text: those of special tokens, and those that no token has."""
     vocabulary_size: int
     max_length: int
     """Length of the longest row, special tokens included."""
@@ -101,7 +101,7 @@ class ObjectiveLanguageModel(LanguageModel):
         self.causal = (method or offered[0]) == "chain_rule"
         self.bos, self.eos = (vocabulary.cls,), (vocabulary.sep,)
         self.mask, self.end_of_text = vocabulary.mask, vocabulary.sep
-        self.specials = frozenset(vocabulary.specials)
+        self.specials = frozenset((*vocabulary.specials, *vocabulary.unused))
         self.vocabulary_size, self.max_length = vocabulary.size, objective.encoder.config.max_length
 
     @property

@@ -7,7 +7,8 @@ import torch
 from scipy import stats
 
 from objectives import Corruption, ExactCount, Key
-from tests.support.objectives import FALSE_ALARM, VOCABULARY, make_batch
+from objectives.corruption import Replacement
+from tests.support.objectives import FALSE_ALARM, HOLES, VOCABULARY, make_batch
 
 
 def within_binomial(successes: int, trials: int, probability: float) -> bool:
@@ -44,6 +45,19 @@ def test_random_tokens_are_uniform_over_the_regular_ids():
     assert counts[list(VOCABULARY.specials)].sum() == 0
     regular = [i for i in range(VOCABULARY.size) if i not in VOCABULARY.specials]
     assert stats.chisquare(counts[regular].numpy()).pvalue > FALSE_ALARM
+
+
+def test_each_regular_id_is_drawn_by_its_own_share_of_the_draws_and_no_other_id_ever(monkeypatch):
+    """Exactly: of evenly spread draws, each regular id gets equally many; holes and special ids get none."""
+    count, times = HOLES.regular, 7
+    draws = (torch.arange(count * times, dtype=torch.float64)[None] + 0.5) / (count * times)
+    monkeypatch.setattr("objectives.corruption.replacement.uniform", lambda key, purpose, length: draws)
+    tokens = torch.full(draws.shape, 8)
+    batch = make_batch(blocks=1)
+    inputs = Replacement(0, 1, 0)(tokens, tokens == 8, Key(1, batch.epoch_B, batch.index_B), HOLES)
+    counts = torch.bincount(inputs.flatten(), minlength=HOLES.size).tolist()
+    others = (*HOLES.specials, *HOLES.unused)
+    assert counts == [0 if number in others else times for number in range(HOLES.size)]
 
 
 @pytest.mark.parametrize("rate", [0.15, 0.5, 0.01, 1.0])

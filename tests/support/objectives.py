@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import torch
@@ -18,6 +18,8 @@ from objectives.inference.language_model import ObjectiveLanguageModel
 from objectives.inference.scoring import Scores, score_sentences
 
 VOCABULARY = Vocabulary(size=40, pad=0, unknown=1, cls=2, sep=3, mask=4, specials=(0, 1, 2, 3, 4, 17))
+HOLES = replace(VOCABULARY, unused=(5, 6, 7, 16, 20, 38, 39))
+"""One in whose numbering there are ids that no token has."""
 ENCODER = EncoderConfig(width=16, depth=2, heads=2, max_length=64)
 EXAMPLES = "tests.examples"
 """Where objectives and parts of them lie as a user's would: outside the packages."""

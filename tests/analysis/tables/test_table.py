@@ -1,3 +1,6 @@
+import csv
+import re
+
 import pytest
 
 from analysis.records.run_records import Missing
@@ -26,6 +29,42 @@ def test_missing_is_shown_and_written_with_its_reason(tmp_path):
         "r,missing (why),missing (why),missing (why),0",
         "s,0.5,missing (one seed),missing (one seed),1",
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "－", '=HYPERLINK("x","y")'],
+)
+def test_names_that_a_spreadsheet_takes_for_formulas_are_defused(name, tmp_path):
+    path = Table("t", "", (Column("arm"), Column(name, "score", True)), [(name, 0.5)]).write(tmp_path)
+    with open(path, newline="", encoding="utf-8") as file:
+        header, row = csv.reader(file)
+    cell = "'" + re.sub(r"[\r\n]", " ", name)
+    assert header == ["arm", *(cell + part for part in ("", " low", " high", " n"))] and row[0] == cell
+
+
+def test_a_name_cannot_end_its_row(tmp_path):
+    path = Table("t", "", (Column("arm"), Column("x", "score")), [("a\r=1+1", 0.5), ("b\r\n\n@x", 1.0)]).write(tmp_path)
+    assert path.read_bytes() == b"arm,x\na =1+1,0.5\nb @x,1.0\n"
+
+
+def test_numbers_stay_numbers_and_other_text_as_it_is(tmp_path):
+    values = (
+        -0.5,
+        -3,
+        1e-7,
+        float("-inf"),
+        "-0.5",
+        "+1e-3",
+        "-.5",
+        "MLM 15%",
+        "a=b",
+        "'q",
+        Interval(-0.5, -0.75, -0.25, 3),
+    )
+    columns = tuple(Column(str(place), "text", isinstance(value, Interval)) for place, value in enumerate(values))
+    lines = Table("t", "", columns, [values]).write(tmp_path).read_text(encoding="utf-8").splitlines()
+    assert lines[1] == "-0.5,-3,1e-07,-inf,-0.5,+1e-3,-.5,MLM 15%,a=b,'q,-0.5,-0.75,-0.25,3"
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,19 @@ def test_a_model_of_another_kind_has_its_own_mask(tmp_path, capsys):
     assert len(own) == 6
 
 
+@pytest.mark.parametrize("arm", ["CLM Chinese", "MLM Chinese"])
+def test_text_that_the_model_does_not_see_is_remarked_on(arm, runs, capsys):
+    remark = "{} of the tokens stand for text that the model's tokenizer cannot encode\n"
+    for arguments, count in (
+        (("我ζ[MASK]ζζ",), 3),
+        (("我[MASK]天",), 0),
+        (("我ζ[MASK]天", "--candidates", "今", "ζζ"), 3),
+    ):
+        assert fill(runs[arm], *arguments) == 0
+        err = capsys.readouterr().err
+        assert (remark.format(count) in err) == (count > 0) and ("cannot encode" in err) == (count > 0)
+
+
 def test_the_output_says_what_the_model_can_see(runs, capsys):
     for arm, words in (("CLM", "does not see what follows"), ("MLM", "not a joint probability")):
         assert main(["fill", str(runs[arm]), "the [MASK] sees"]) == 0

@@ -4,12 +4,17 @@ import json
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from minicons import scorer
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from experiments.cli import main
+from experiments.inference.methods import score_texts
 from experiments.inference.open_model import open_model, open_trained
+from objectives import CLM
+from objectives.inference.scoring import total
 from tests.support.corpus import as_document
 from tests.support.huggingface_models import build
+from tests.support.random_run import make_run
 
 
 def generate(run, *options):
@@ -125,12 +130,57 @@ def test_an_exported_folder_opens_in_transformers(arm, runs, tmp_path, capsys):
         ours = encoder.decode(encoder.head(encoder(tokens, objective.traits.attention)))
     torch.testing.assert_close(logits, ours, atol=1e-4, rtol=0)
     texts = ["the old cat", " two  spaces ", "", "naïve 猫", "我今天去北京", "unbelievable!"]
-    assert theirs(texts)["input_ids"] == [as_document(tokenizer, ids) for ids in tokenizer.encode_batch(texts)]
+    documents = [as_document(tokenizer, ids) for ids in tokenizer.encode_batch(texts)]
+    causal = objective.traits.attention == "causal"  # [SEP] would end the text instead of letting the model go on
+    assert theirs(texts)["input_ids"] == [ids[:-1] if causal else ids for ids in documents]
+    first, second = documents[0], documents[3]
+    assert theirs(texts[0], texts[3])["input_ids"] == [*first, *(second[:-1] if causal else second[1:])]
     assert theirs.model_max_length == 48
     for role, name in (("cls", "cls"), ("sep", "sep"), ("mask", "mask"), ("pad", "pad"), ("unknown", "unk")):
         assert getattr(theirs, f"{name}_token_id") == tokenizer.roles[role]
     ids = tokenizer.encode_batch(["the old cat"])[0]
     assert theirs.decode(ids) == tokenizer.decode(ids)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_exported_causal_model_goes_on_with_a_prompt_and_scores_it(seed, tmp_path, capsys):
+    """As users of transformers do it: with its pipeline, with `generate`, and by the logits of a tokenized text."""
+    run, target = make_run(tmp_path / "run", CLM, seed=seed), tmp_path / "exported"
+    assert main(["export", str(run), str(target)]) == 0
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(target), AutoTokenizer.from_pretrained(target)
+    capsys.readouterr()
+    for prompt in ("the old", "And God said,", "a tree likes the house."):
+        assert generate(run, "--prompt", prompt, "--length", 12, "--temperature", 0, "--format", "jsonl") == 0
+        (row,) = written(capsys)
+        settings = {"max_new_tokens": 12, "do_sample": False, "suppress_tokens": [0, 1, 2, 4]}  # ours write no specials
+        (ids,) = model.generate(**tokenizer(prompt, return_tensors="pt"), **settings)
+        assert tokenizer.decode(ids, skip_special_tokens=True) == row["text"] and len(row["text"]) > len(prompt)
+        (whole,) = pipeline("text-generation", model=model, tokenizer=tokenizer)(prompt, **settings)
+        assert whole["generated_text"] == row["text"]
+
+    text = "the old cat sees the young bird"
+    scored = open_model(str(run))
+    (ours,) = score_texts(scored, [scored.codec.encode(text).ids], "chain_rule")
+    batch = tokenizer(text, return_tensors="pt")
+    with torch.no_grad():
+        nats = model(**batch).logits[0].log_softmax(-1)[:-1].gather(1, batch["input_ids"][0, 1:, None])[:, 0]
+    assert nats.tolist() == pytest.approx(ours, abs=1e-4) and len(ours) == len(scored.codec.encode(text).ids)
+    with torch.no_grad():  # the loss of transformers is the mean over the same tokens
+        assert model(**batch, labels=batch["input_ids"]).loss.item() == pytest.approx(
+            -total(ours) / len(ours), abs=1e-4
+        )
+    by_minicons = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokenizer)
+    (theirs,) = by_minicons.sequence_score([text], reduction=lambda values: values.sum().item())
+    assert theirs == pytest.approx(total(ours), abs=1e-4)
+
+
+def test_a_prompt_that_the_model_does_not_see_whole_is_remarked_on(runs, capsys):
+    for prompt, remark in (
+        ("我ζζ", "2 of the tokens stand for text that the model's tokenizer cannot encode\n"),
+        ("我", ""),
+    ):
+        assert generate(runs["CLM Chinese"], "--prompt", prompt, "--length", 2) == 0
+        assert capsys.readouterr().err.partition("\n")[2] == remark
 
 
 def test_nothing_is_overwritten_and_nothing_left_behind(runs, tmp_path, capsys, monkeypatch):

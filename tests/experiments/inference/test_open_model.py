@@ -144,6 +144,38 @@ def test_a_tokenizer_that_cuts_texts_does_not_cut_them_here(tmp_path):
     assert 3 < len(ids) < 50
 
 
+def test_the_dropout_of_a_tokenizer_is_off_and_said(tmp_path, capsys):
+    model, tokenizer = build("gpt2")
+    model.save_pretrained(tmp_path)
+    tokenizer.backend_tokenizer.model.dropout = 0.5
+    tokenizer.save_pretrained(tmp_path)
+    opened = open_model(str(tmp_path))
+    said = f"the tokenizer in {tmp_path}: BPE dropout of 0.5 is switched off: a text always has the same tokens"
+    assert said in capsys.readouterr().err.splitlines()
+    assert len({tuple(opened.codec.encode("the old cat sees the young bird").ids) for _ in range(20)}) == 1
+
+
+def test_ids_that_no_token_has_are_never_filled_in(tmp_path, capsys):
+    """A hole in the vocabulary and a surplus behind it, although the model finds their ids likeliest of all."""
+    model, tokenizer = build("bert")
+    state, last = json.loads(tokenizer.backend_tokenizer.to_str()), len(tokenizer) - 1
+    vocabulary = state["model"]["vocab"]
+    vocabulary[tokenizer.convert_ids_to_tokens(last)] += 3
+    model.resize_token_embeddings(last + 10)
+    numbers = set(vocabulary.values())
+    with torch.no_grad():
+        model.cls.predictions.bias[[number for number in range(last + 10) if number not in numbers]] = 100.0
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(state))
+    opened = open_model(str(tmp_path))
+    assert set(opened.language_model.regular_V.nonzero()[:, 0].tolist()) == numbers - set(tokenizer.all_special_ids)
+    assert last + 3 in numbers and opened.codec.unused == (last, last + 1, last + 2)
+    assert main(["fill", str(tmp_path), "the [MASK] cat", "--top", "500", "--format", "jsonl"]) == 0
+    fills = [json.loads(line)["fills"][0] for line in capsys.readouterr().out.splitlines()]
+    assert len(fills) == len(numbers) - len(tokenizer.all_special_ids) + 1 and "" not in fills
+
+
 def test_a_name_of_the_hub_is_one_that_transformers_knows(tmp_path):
     model, tokenizer = build("bert")
     model.save_pretrained(tmp_path)

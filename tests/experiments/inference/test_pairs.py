@@ -158,6 +158,32 @@ def test_models_are_named_by_what_distinguishes_them(tmp_path, monkeypatch):
         model_names(["grid/runs/clm", "grid/runs/clm/"])
 
 
+def test_text_that_a_model_does_not_see_is_remarked_on(runs, tmp_path, capsys):
+    chinese = make_run(tmp_path / "chinese", MLM, "character")
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"sentence_good": "今天ζ", "sentence_bad": "ζ今天"}\n', encoding="utf-8")
+    assert pairs(runs[1], chinese, path, "--format", "jsonl") == 0
+    remarks = [line for line in capsys.readouterr().err.splitlines() if "cannot encode" in line]
+    assert remarks == ["chinese: 2 of the tokens stand for text that the model's tokenizer cannot encode"]
+
+
+def test_blank_lines_end_a_file_and_are_refused_inside(runs, file, tmp_path, capsys):
+    assert pairs(runs[1], file) == 0
+    expected = capsys.readouterr().out
+    for ending in ("\n", "\n\r\n", "  \t\n\n", "   "):
+        (tmp_path / "more.jsonl").write_text(file.read_text() + ending)
+        assert pairs(runs[1], tmp_path / "more.jsonl") == 0
+        assert capsys.readouterr().out == expected
+    first, *others = file.read_text().splitlines()
+    for blank in ("", " \t"):
+        (tmp_path / "more.jsonl").write_text("\n".join((first, blank, *others)))
+        assert pairs(runs[1], tmp_path / "more.jsonl") == 2
+        assert "more.jsonl line 2 is blank; remove it" in capsys.readouterr().err
+    (tmp_path / "more.jsonl").write_text("\n\n")
+    assert pairs(runs[1], tmp_path / "more.jsonl") == 2
+    assert "has no pairs" in capsys.readouterr().err
+
+
 def test_a_file_without_equally_long_pairs(runs, tmp_path, capsys):
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"sentence_good": "the old cat", "sentence_bad": "river"}\n')

@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from tokenizers import pre_tokenizers
 
 from experiments.cli import main
 from experiments.corpora.words import words_of
 from experiments.inference.open_model import open_model
 from objectives import MLM
 from objectives.inference.scoring import pseudo_log_likelihood
+from tests.support.huggingface_models import build
 from tests.support.objectives import own_scores
 from tests.support.random_run import make_run
 
@@ -177,7 +179,8 @@ def test_json_lines(runs, tmp_path, capsys):
     assert "name the key of the text with --field" in refusal(capsys)
     for bad, message in (
         ('{"text": "a"}\n{"text": \n', "line 2 is not valid JSON"),
-        ('{"text": "a"}\n\n{"text": "b"}\n', "line 2 is not valid JSON"),
+        ('{"text": "a"}\n\n{"text": "b"}\n', "line 2 is blank; remove it"),
+        ('\n{"text": "b"}\n', "line 1 is blank; remove it"),
         ('{"text": "a"}\n[1]\n', "line 2 is not a JSON object"),
         ('{"text": "a"}\n{"txt": "b"}\n', 'line 2 has no text under the key "text"; its keys are txt'),
         ('{"text": 3}\n', "line 1 has no text"),
@@ -188,6 +191,26 @@ def test_json_lines(runs, tmp_path, capsys):
         path.write_text(bad)
         assert score(runs["MLM"], path, "--field", "text") == 2
         assert message in refusal(capsys)
+
+
+def test_blank_lines_are_empty_texts_and_end_a_file_of_json_lines(runs, tmp_path, capsys):
+    (tmp_path / "lines.jsonl").write_text('{"text": "the cat"}\n{"text": ""}\n\n  \n')
+    assert score(runs["MLM"], tmp_path / "lines.jsonl", "--field", "text", "--format", "jsonl") == 0
+    assert [row["text"] for row in records(capsys)] == ["the cat", ""]
+    (tmp_path / "lines.txt").write_text("the cat\n\nriver\n\n\n")
+    assert score(runs["MLM"], tmp_path / "lines.txt", "--format", "jsonl") == 0
+    assert [row["text"] for row in records(capsys)] == ["the cat", "", "river", "", ""]
+
+
+def test_characters_that_a_tokenizer_takes_out_are_counted(tmp_path, capsys):
+    model, tokenizer = build("bert")
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Punctuation("removed")
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "lines.txt").write_text("the cat, river!\n")
+    assert score(tmp_path, tmp_path / "lines.txt") == 0
+    remark = "2 of the characters have no token: the model's tokenizer leaves them out"
+    assert remark in capsys.readouterr().err.splitlines()
 
 
 def test_too_long_lines_are_refused_by_number_or_cut_into_windows(runs, tmp_path, capsys):

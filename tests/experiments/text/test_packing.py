@@ -48,6 +48,7 @@ def test_blocks_are_the_documents_in_order_and_the_manifest_counts_them(tiny_cor
         "characters": sum(map(len, documents)),
         "tokens": len(stream),
         "specials": sum(number in tokenizer.specials for number in stream),
+        "unknown": stream.count(tokenizer.roles["unknown"]),
         "blocks": len(stream) // T,
         "dropped_tail": len(stream) % T,
     }
@@ -99,9 +100,10 @@ def test_text_cannot_forge_special_tokens(tmp_path):
     tokenizer = Tokenizer(backend)
     (chunk,) = token_stream.token_stream(documents, tokenizer, np.dtype("<u2"))
     assert chunk.tokens.tolist() == [2, 5, 1, 5, 1, 3, 2, 3, 2, 1, 1, 1, 3]
-    assert chunk[1:] == (3, sum(map(len, documents)), 11)
+    assert chunk[1:] == (3, sum(map(len, documents)), 11, 5)
     encoded = tokenizer.encode_batch(documents)
     assert encoded == [[5, 1, 5, 1], [], [1, 1, 1]] == [tokenizer.encode(text).ids for text in documents]
+    backend.model.unk_token = "none"
     with pytest.raises(ValueError, match=r'"\[CLS\]" is a special token of this model'):
         TextCodec(backend, tokenizer.specials, None).encode(documents[0])
 
@@ -180,7 +182,7 @@ def test_damage_is_found_and_named_with_the_fix(tiny_corpus, tmp_path, name, dam
 
 def test_another_format_is_not_read(tiny_corpus, tmp_path, monkeypatch):
     packed = pack(tiny_corpus, TokenizerConfig("character"), T, tmp_path)
-    monkeypatch.setattr(packed_blocks, "FORMAT", 2)
+    monkeypatch.setattr(packed_blocks, "FORMAT", packed_blocks.FORMAT + 1)
     with pytest.raises(ValueError, match="another version"):
         packed_blocks.open_packed_blocks(packed.directory)
 

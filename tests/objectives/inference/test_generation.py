@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from objectives import CLM, MLM
-from objectives.inference.filling import blank_distributions, unmask
+from objectives.inference.filling import best_fills, blank_distributions, unmask
 from objectives.inference.generation import Sampling, gibbs, left_to_right, unmasking
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel, inference_mode
-from tests.support.objectives import VOCABULARY, build, log_softmax
+from tests.support.objectives import HOLES, VOCABULARY, build, log_softmax
 
 ALLOWED = torch.ones(4, dtype=torch.bool)
 
@@ -86,6 +86,18 @@ def test_special_tokens_are_never_generated(objective, temperature):
     for generate, language_model in procedures_of(objective):
         texts = generate(language_model, [5], range(4), 6, Sampling(temperature))
         assert not {token for text in texts for token in text} & set(VOCABULARY.specials)
+
+
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_ids_that_no_token_has_are_never_generated_nor_filled_in(cls):
+    objective = build(cls, vocabulary=HOLES)
+    objective.encoder.decoder_bias.data[list(HOLES.unused)] = 50
+    for generate, language_model in procedures_of(objective):
+        texts = generate(language_model, [8], range(4), 6, Sampling())
+        assert texts[0] and not {token for text in texts for token in text} & set(HOLES.unused)
+        template = [8, None, 9, None]
+        fills = [unmask(language_model, template)] if cls is MLM else best_fills(language_model, template, 40)
+        assert not {token for found in fills for token in found.fills} & set(HOLES.unused)
 
 
 def test_a_text_ends_with_its_end_token():

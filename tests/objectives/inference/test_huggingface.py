@@ -1,8 +1,12 @@
 """Our encoder exported to Hugging Face classes, and Hugging Face models scored by our functions."""
 
+import json
+
 import pytest
 import torch
 from minicons import scorer
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
 
 from objectives import CLM, MLM, EncoderConfig
 from objectives.inference.huggingface_export import parameter_names, to_huggingface
@@ -97,6 +101,17 @@ def test_tokenizers_of_another_size_than_the_model():
     model.resize_token_embeddings(len(tokenizer) + 7)  # rounded up, as many models are
     language_model = HuggingFaceLanguageModel(model, tokenizer, True)
     assert language_model.regular_V.sum() == len(tokenizer) - 1 and not language_model.regular_V[len(tokenizer) :].any()
+    vocabulary = tokenizer.get_vocab()
+    last = max(vocabulary, key=lambda token: vocabulary[token])
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    state["model"]["vocab"][last] += 5  # a hole in front of the last token: there are fewer tokens than ids
+    holed = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(state)), **tokenizer.special_tokens_map
+    )
+    regular = HuggingFaceLanguageModel(model, holed, True).regular_V
+    assert len(holed) == len(tokenizer) and regular.nonzero()[:, 0].tolist() == sorted(
+        set(holed.get_vocab().values()) - set(holed.all_special_ids)
+    )
     model.resize_token_embeddings(len(tokenizer))
     tokenizer.add_special_tokens({"pad_token": "[PAD]"})
     assert HuggingFaceLanguageModel(model, tokenizer, True).regular_V.sum() == len(tokenizer) - 2
