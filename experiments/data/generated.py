@@ -52,6 +52,10 @@ class GeneratedData(BlockData):
         seed: int = 0,
     ) -> None:
         super().__init__(rules.block_length, batch_size, validation_blocks, num_workers, seed)
+        if validation_blocks < 2:
+            raise ValueError(
+                f"validation_blocks={validation_blocks} must be at least 2: one block has no standard error"
+            )
         if min(probe_train, probe_test) < 1:
             raise ValueError(f"probe_train={probe_train} and probe_test={probe_test} must be at least 1")
         self.rules = rules
@@ -91,7 +95,7 @@ class GeneratedData(BlockData):
         return [EncodedTask("states", "token", texts[: self.probe_train], texts[self.probe_train :])]
 
     @cached_property
-    def bayes_accuracies(self) -> dict[str, dict[str, float]]:
+    def bayes_accuracies(self) -> dict[str, dict[str, Tensor]]:
         """Of the states in the probe's test blocks: from the "token" alone, from the "past" too, from "both" sides."""
         _, symbols_BL = self._probe_blocks()
         tested_BL = symbols_BL[self.probe_train :]

@@ -46,9 +46,12 @@ class Quantity:
     best: float | None = None
     """What no model can pass."""
     standard_error: str = ""
-    """Name of the quantity that holds its standard error over the items it was measured on."""
+    """Name of the quantity that holds its standard error over the items it was measured on. Of a level: its own."""
     level_of: str = ""
     """Name of the score that this is a level of: a baseline, or a bound."""
+    margin: str = ""
+    """Of a level: name of the quantity that is the score less the level, item by item, where that is recorded. The
+    standard error of this is smaller than that of two quantities on the same items, which vary together."""
     bounds: Literal["causal", "all", ""] = ""
     """Whose scores the level bounds: those of causal models, or all. Nothing for a baseline."""
     figure: str = ""

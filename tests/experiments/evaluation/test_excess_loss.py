@@ -29,9 +29,17 @@ def test_excess_by_hand():
     bayes = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
     excess.update((of_nats(targeted, torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)), bayes))
     mean = 1.2 / 3
-    error = ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2) ** 0.5 / 3
+    error = (2 / 1 * ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2)) ** 0.5 / 3
     expected = {"bayes_loss": 2.0, "excess_loss": mean, "excess_loss_standard_error": error}
     assert excess.compute() == pytest.approx(expected)
+
+
+def test_of_one_block_the_standard_error_is_not_known_and_luck_is_no_error():
+    excess = ExcessLoss()
+    lucky = of_nats(torch.ones(1, 4, dtype=torch.bool), torch.full((4,), 1.9, dtype=torch.float64))
+    excess.update((lucky, torch.full((1, 4), 2.0, dtype=torch.float64)))
+    found = excess.compute()
+    assert found["excess_loss"] == pytest.approx(-0.1) and math.isnan(found["excess_loss_standard_error"])
 
 
 def test_a_loss_far_below_the_bayes_loss_is_an_error():
