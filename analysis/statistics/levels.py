@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
 from analysis.statistics.compare import mean_final_score
-from analysis.statistics.intervals import Interval, paired_difference
+from analysis.statistics.intervals import Interval, Measured, interval_of
+from analysis.statistics.item_errors import final_scores, item_errors, margin_errors
 from experiments.records.quantities import Quantity
 
 BOUNDED = {"causal": "causal models", "all": "any model"}
@@ -24,8 +25,10 @@ class Level:
     name: str
     bounds: str
     """Whose scores it bounds, "causal" or "all"; nothing for a baseline."""
-    by_seed: dict[str, dict[int, float]]
+    by_seed: dict[str, dict[int, Measured]]
     """The value last recorded, by arm and seed."""
+    declared: Quantity | None = None
+    """The level itself, unless it is chance."""
 
     @property
     def in_words(self) -> str:
@@ -34,7 +37,7 @@ class Level:
     @property
     def value(self) -> float | None:
         """The value that all arms share; None where they differ."""
-        values = [value for seeds in self.by_seed.values() for value in seeds.values()]
+        values = [one.value for seeds in self.by_seed.values() for one in seeds.values()]
         return values[0] if np.ptp(values) <= 1e-9 * max(1.0, abs(values[0])) else None
 
     @property
@@ -42,45 +45,57 @@ class Level:
         """The different values of arms."""
         if self.value is not None:
             return [self.value]
-        return [float(np.mean([*seeds.values()])) for seeds in self.by_seed.values()]
+        return [_mean(seeds) for seeds in self.by_seed.values()]
 
     def of(self, arm: Arm) -> float | Missing:
         """The value of one arm, mean over its seeds."""
         recorded = self.by_seed.get(arm.name)
-        return float(np.mean([*recorded.values()])) if recorded else Missing(f"not recorded by {arm.name}")
+        return _mean(recorded) if recorded else Missing(f"not recorded by {arm.name}")
 
     def margin(self, arm: Arm) -> Interval | Missing:
         """How much better the final scores of an arm are, paired by seed; negative where they are worse."""
-        scores, levels = arm.final_scores(self.score), self.by_seed.get(arm.name, {})
-        sign = -1 if self.score.better == "lower" else 1
-        found = paired_difference(
-            {seed: sign * score for seed, score in scores.items()},
-            {seed: sign * level for seed, level in levels.items()},
-        )
-        if found is not None:
-            return found
+        scores, levels = final_scores(arm, self.score), self.by_seed.get(arm.name, {})
+        found = [self._margin(arm, seed, scores[seed] - levels[seed]) for seed in sorted(scores.keys() & levels.keys())]
+        if found:
+            return interval_of(found)
         return Missing(f"not recorded by {arm.name}") if scores else arm.why_missing(self.score)
+
+    def _margin(self, arm: Arm, seed: int, difference: Measured) -> Measured:
+        """How much better one seed is; with the standard error of the difference item by item, where recorded."""
+        run = arm.run(seed)
+        assert run is not None
+        known = margin_errors(run, self.declared) if self.declared is not None else None
+        error = difference.error if known is None else float(known[-1])
+        return Measured(-difference.value if self.score.better == "lower" else difference.value, error)
 
 
 def levels_of(group: Results, score: Quantity) -> list[Level]:
     """Chance and the other baselines, then the bounds; each from the worst to the best."""
     levels = []
     if score.chance is not None:
-        chance = {arm.name: {run.seed: score.chance for run in arm.runs} for arm in group.arms}
+        chance = {arm.name: {run.seed: Measured(score.chance) for run in arm.runs} for arm in group.arms}
         levels.append(Level(score, "chance", "", chance))
     for quantity in group.quantities:
         if quantity.level_of == score.name:
             by_seed = {arm.name: _last_values(arm, quantity) for arm in group.arms}
             by_seed = {name: seeds for name, seeds in by_seed.items() if seeds}
             if by_seed:
-                levels.append(Level(score, quantity.label, quantity.bounds, by_seed))
+                levels.append(Level(score, quantity.label, quantity.bounds, by_seed, quantity))
     sign = -1 if score.better == "lower" else 1
     return sorted(levels, key=lambda level: (level.bounds != "", max(sign * value for value in level.values)))
 
 
-def _last_values(arm: Arm, quantity: Quantity) -> dict[int, float]:
-    series = {run.seed: run.series[quantity.name] for run in arm.runs if quantity.name in run.series}
-    return {seed: float(recorded.values[-1]) for seed, recorded in series.items() if recorded.values.size}
+def _last_values(arm: Arm, quantity: Quantity) -> dict[int, Measured]:
+    recorded = [(run, run.series[quantity.name].values) for run in arm.runs if quantity.name in run.series]
+    return {
+        run.seed: Measured(float(values[-1]), float(item_errors(run, quantity)[-1]))
+        for run, values in recorded
+        if values.size
+    }
+
+
+def _mean(seeds: Mapping[int, Measured]) -> float:
+    return float(np.mean([one.value for one in seeds.values()]))
 
 
 def verdict(arm: Arm, levels: Sequence[Level]) -> str:

@@ -55,7 +55,7 @@ def rising(start: float, end: float, half: float, noise: float = 0.0) -> Course:
 
 def curve(x: Sequence[float], y: Sequence[float], seed: int = 0, finished: bool = True) -> Curve:
     """A curve as statistics read it."""
-    return Curve(seed, np.asarray(x, float), np.asarray(y, float), finished)
+    return Curve(seed, np.asarray(x, float), np.asarray(y, float), finished, np.zeros(len(y)))
 
 
 CLM = ArmPlan("clm", "CLM", "causal", density=0.99, factors={"objective": "clm"})
