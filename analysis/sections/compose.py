@@ -19,11 +19,12 @@ from analysis.tables.runs import runs_table
 HOW_INTERVALS_ARE_MADE = (
     "An interval is mean ± √((t · s/√n)² + (z · SE)²). The first part is Student's t-interval over n seeds: s is their "
     "standard deviation, t the 97.5 % quantile with n − 1 degrees of freedom. The second covers the luck of the items, "
-    "such as validation blocks, test texts or sentence pairs, on which all seeds are measured alike: SE is the standard "
-    "error of one run over them (root mean square over seeds), which more seeds do not make smaller, and z = 1.96.",
-    "A difference has the SE of both sides, √(SE₁² + SE₂²), as if they had been measured on different items. Where they "
-    "were measured on the same ones, part of the luck cancels, so the interval is wider than it need be: a difference "
-    "that it calls distinguishable is so, one that it does not may be. A budget to a threshold has the SE of its log: "
+    "such as validation blocks, test texts or sentence pairs, on which all seeds are measured alike: SE is the "
+    "standard error of one run over them (root mean square over seeds), which more seeds do not make smaller, and z = "
+    "1.96.",
+    "A difference has the SE of both sides, √(SE₁² + SE₂²), as if they had been measured on different items. Where "
+    "they were measured on the same ones, part of the luck cancels, so the interval is wider than it need be: what it "
+    "calls distinguishable is so, and what it does not may still be. A budget to a threshold has the SE of its log: "
     "how far the crossing moves when the threshold is moved by the SE of the score.",
     "One seed has no interval, and nothing is concluded from it, nor from seeds that agree exactly.",
 )

@@ -111,8 +111,8 @@ def crossovers_table(pairs: Sequence[Comparison], quantities: Sequence[Quantity]
         for quantity in quantities
     ]
     caption = (
-        "Where one arm overtakes the other: geometric mean over seeds, given where the lead changes in each. Its interval "
-        "is over seeds alone: the luck of the items may move it further."
+        "Where one arm overtakes the other: geometric mean over seeds, given where the lead changes in each. Its "
+        "interval is over seeds alone: the luck of the items may move it further."
     )
     return Table("crossovers", caption, columns, rows)
 
