@@ -12,7 +12,7 @@ from analysis.sections.document import Document, Section, disambiguate, with_own
 from analysis.sections.summary import summarise
 from analysis.statistics.compare import other_settings
 from analysis.statistics.group_comparisons import GroupComparisons, compare_within
-from analysis.statistics.item_errors import lacks_item_errors
+from analysis.statistics.item_errors import lacks_item_errors, lacks_parts
 from analysis.statistics.thresholds import check_requested
 from analysis.tables.runs import runs_table
 
@@ -22,10 +22,12 @@ HOW_INTERVALS_ARE_MADE = (
     "such as validation blocks, test texts or sentence pairs, on which all seeds are measured alike: SE is the "
     "standard error of one run over them (root mean square over seeds), which more seeds do not make smaller, and z = "
     "1.96.",
-    "A difference has the SE of both sides, √(SE₁² + SE₂²), as if they had been measured on different items. Where "
-    "they were measured on the same ones, part of the luck cancels, so the interval is wider than it need be: what it "
-    "calls distinguishable is so, and what it does not may still be. A budget to a threshold has the SE of its log: "
-    "how far the crossing moves when the threshold is moved by the SE of the score.",
+    "Of a difference, what both sides share of the luck cancels: its SE comes from 20 parts of the items, the same for "
+    "both sides, with what each adds to either score (t with 19 degrees of freedom in place of z). Where no parts are "
+    "recorded, as of fewer than 40 items, SE² is the sum of both sides', as if they had been measured on different "
+    "items: what such an interval calls distinguishable is so, and what it does not may still be.",
+    "A budget to a threshold has the SE of its log: how far the crossing moves when the threshold is moved by the SE "
+    "of the score; that of a ratio has both.",
     "One seed has no interval, and nothing is concluded from it, nor from seeds that agree exactly.",
 )
 HOW_CURVES_ARE_DRAWN = (
@@ -90,6 +92,10 @@ def _intervals(results: Results) -> Section:
                 f"{group.prefix}No standard error over items is recorded of {'; '.join(seeds_alone)}, so intervals of "
                 "these cover the seeds alone."
             )
+        lacking = [one for one in scores if lacks_parts(group.arms, one) and not lacks_item_errors(group.arms, one)]
+        if lacking:
+            names = "; ".join(map(with_unit, lacking))
+            text.append(f"{group.prefix}No parts are recorded of {names}: differences have the SE of both sides.")
     return Section("intervals", "How intervals are made", text)
 
 

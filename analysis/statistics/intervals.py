@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,10 +20,18 @@ class Measured:
     value: float
     error: float = 0.0
     """0 where it has none, or none was recorded."""
+    parts: tuple[float, ...] = ()
+    """What each part of the items adds to its luck, where that is recorded."""
+    difference: bool = False
 
     def __sub__(self, other: Measured) -> Measured:
-        """As if the two were measured on different items: on the same ones the error is smaller, but not recorded."""
-        return Measured(self.value - other.value, math.hypot(self.error, other.error))
+        """The luck that both share cancels, part by part; as if they were measured on different items where no parts
+        are recorded, which is on the safe side."""
+        value, error = self.value - other.value, math.hypot(self.error, other.error)
+        if not self.parts or len(self.parts) != len(other.parts):
+            return Measured(value, error, difference=True)
+        parts = np.subtract(self.parts, other.parts)
+        return Measured(value, _error_of(parts), tuple(parts.tolist()), difference=True)
 
 
 @dataclass(frozen=True)
@@ -66,23 +75,50 @@ def half_width(sample: NDArray[np.float64], errors: ArrayLike = 0.0) -> NDArray[
     return np.hypot(seeds, items)
 
 
+def half_width_by_parts(sample: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """√((t(n−1) · s/√n)² + (t(K−1) · SE)²) over the first axis.
+
+    Args:
+        sample: (n, ...) values of n >= 2 seeds, s their sample standard deviation.
+        parts: (n, K, ...) what each of K parts of the items adds to the luck of each; SE is that of their means over
+            seeds.
+    """
+    from scipy import stats
+
+    items = stats.t.ppf((1 + LEVEL) / 2, parts.shape[1] - 1) * _error_of(parts.mean(0))
+    return np.hypot(half_width(sample), items)
+
+
+def _error_of(parts: NDArray[np.float64]) -> Any:
+    """√(K/(K−1) · Σ p²) over the first axis, of K parts whose sum is 0."""
+    count = parts.shape[0]
+    return np.sqrt(count / (count - 1) * np.square(parts).sum(0))
+
+
 def t_interval(values: Iterable[float], errors: Iterable[float] = ()) -> Interval:
     """mean ± half_width; `errors`, one for each value, are 0 when not given. Raises ValueError on no values."""
-    sample = np.asarray(list(values), dtype=np.float64)
+    sample, by_seed = np.asarray(list(values), dtype=np.float64), list(errors)
+    return _interval(sample, lambda: half_width(sample, by_seed or 0.0))
+
+
+def _interval(sample: NDArray[np.float64], half_width_of: Callable[[], Any]) -> Interval:
     n = sample.size
     if n == 0:
         raise ValueError("an interval needs at least one value")
     mean = float(sample.mean())
     if n == 1:
         return Interval(mean, None, None, 1)
-    half = float(half_width(sample, list(errors) or 0.0))
+    half = float(half_width_of())
     agree = bool(np.ptp(sample) <= 1e-9 * max(1.0, abs(mean)))
     return Interval(mean, mean - half, mean + half, n, agree)
 
 
 def interval_of(scores: Iterable[Measured]) -> Interval:
-    """t_interval of scores and their standard errors."""
+    """Interval of scores by their standard errors; of differences by their parts, where all have them."""
     found = list(scores)
+    if found and all(one.difference and one.parts for one in found):
+        sample, parts = np.asarray([one.value for one in found]), np.asarray([one.parts for one in found])
+        return _interval(sample, lambda: half_width_by_parts(sample, parts))
     return t_interval((one.value for one in found), (one.error for one in found))
 
 

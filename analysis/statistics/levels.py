@@ -10,8 +10,8 @@ import numpy as np
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
 from analysis.statistics.compare import mean_final_score
-from analysis.statistics.intervals import Interval, Measured, interval_of
-from analysis.statistics.item_errors import final_scores, item_errors, margin_errors
+from analysis.statistics.intervals import Interval, Measured, paired_difference
+from analysis.statistics.item_errors import final_scores, last_measured
 from experiments.records.quantities import Quantity
 
 BOUNDED = {"causal": "causal models", "all": "any model"}
@@ -27,8 +27,6 @@ class Level:
     """Whose scores it bounds, "causal" or "all"; nothing for a baseline."""
     by_seed: dict[str, dict[int, Measured]]
     """The value last recorded, by arm and seed."""
-    declared: Quantity | None = None
-    """The level itself, unless it is chance."""
 
     @property
     def in_words(self) -> str:
@@ -55,18 +53,11 @@ class Level:
     def margin(self, arm: Arm) -> Interval | Missing:
         """How much better the final scores of an arm are, paired by seed; negative where they are worse."""
         scores, levels = final_scores(arm, self.score), self.by_seed.get(arm.name, {})
-        found = [self._margin(arm, seed, scores[seed] - levels[seed]) for seed in sorted(scores.keys() & levels.keys())]
-        if found:
-            return interval_of(found)
+        ours, theirs = (levels, scores) if self.score.better == "lower" else (scores, levels)
+        found = paired_difference(ours, theirs)
+        if found is not None:
+            return found
         return Missing(f"not recorded by {arm.name}") if scores else arm.why_missing(self.score)
-
-    def _margin(self, arm: Arm, seed: int, difference: Measured) -> Measured:
-        """How much better one seed is; with the standard error of the difference item by item, where recorded."""
-        run = arm.run(seed)
-        assert run is not None
-        known = margin_errors(run, self.declared) if self.declared is not None else None
-        error = difference.error if known is None else float(known[-1])
-        return Measured(-difference.value if self.score.better == "lower" else difference.value, error)
 
 
 def levels_of(group: Results, score: Quantity) -> list[Level]:
@@ -80,18 +71,14 @@ def levels_of(group: Results, score: Quantity) -> list[Level]:
             by_seed = {arm.name: _last_values(arm, quantity) for arm in group.arms}
             by_seed = {name: seeds for name, seeds in by_seed.items() if seeds}
             if by_seed:
-                levels.append(Level(score, quantity.label, quantity.bounds, by_seed, quantity))
+                levels.append(Level(score, quantity.label, quantity.bounds, by_seed))
     sign = -1 if score.better == "lower" else 1
     return sorted(levels, key=lambda level: (level.bounds != "", max(sign * value for value in level.values)))
 
 
 def _last_values(arm: Arm, quantity: Quantity) -> dict[int, Measured]:
-    recorded = [(run, run.series[quantity.name].values) for run in arm.runs if quantity.name in run.series]
-    return {
-        run.seed: Measured(float(values[-1]), float(item_errors(run, quantity)[-1]))
-        for run, values in recorded
-        if values.size
-    }
+    recorded = [run for run in arm.runs if quantity.name in run.series and run.series[quantity.name].values.size]
+    return {run.seed: last_measured(run, quantity) for run in recorded}
 
 
 def _mean(seeds: Mapping[int, Measured]) -> float:

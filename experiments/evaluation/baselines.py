@@ -115,7 +115,7 @@ class BayesAccuracy(SharedMetric):
         ]
 
     def measure(self, objective: Objective) -> dict[str, float]:
-        measured = {}
+        measured: dict[str, float] = {}
         for task in self.data.labelled_tasks:
             items_G = torch.tensor([[label_count(text)] for text in task.test])
             for view, accuracy_G in self.data.bayes_accuracies.get(task.name, {}).items():

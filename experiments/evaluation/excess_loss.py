@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
-from experiments.evaluation.standard_errors import SUMS, cluster_sums, ratio, with_standard_error
+from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, ratio, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Predictions
 
@@ -60,20 +60,22 @@ class ExcessLoss(Metric):
     def __init__(self) -> None:
         super().__init__()
         self.add_state("sums", torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
-        self.add_state("bayes", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("bayes", torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, *views: tuple[Predictions, Tensor]) -> None:
-        """Add, for each view of a batch, the predictions and the least possible nats at each target, (B, T) float64."""
-        excess, targets = [], []
+    def update(self, fold_B: Tensor, *views: tuple[Predictions, Tensor]) -> None:
+        """Add, for each view of a batch, the predictions and the least possible nats at each target, (B, T) float64;
+        fold_B are the `folds` of its blocks."""
+        excess, bayes, targets = [], [], []
         for predictions, bayes_BT in views:
-            bayes_BT = bayes_BT.to(predictions.nats_N.device)
-            excess.append(by_block(predictions, predictions.nats_N) - bayes_BT.sum(1))
+            bayes.append(bayes_BT.to(predictions.nats_N.device).sum(1))
+            excess.append(by_block(predictions, predictions.nats_N) - bayes[-1])
             targets.append(predictions.targeted_BT.sum(1))
-            self.bayes += bayes_BT.sum()
-        self.sums += cluster_sums(torch.stack(excess).sum(0), torch.stack(targets).sum(0))
+        targets_B = torch.stack(targets).sum(0)
+        self.sums += cluster_sums(torch.stack(excess).sum(0), targets_B, fold_B)
+        self.bayes += cluster_sums(torch.stack(bayes).sum(0), targets_B, fold_B)
 
     def compute(self) -> dict[str, float]:
-        """bayes_loss, excess_loss and excess_loss_standard_error, per target.
+        """bayes_loss and excess_loss per target, with their standard errors.
 
         Raises:
             ArithmeticError: when the excess is more than 3 standard errors below 0.
@@ -84,8 +86,10 @@ class ExcessLoss(Metric):
                 f"the loss is {-excess:.4f} nats below the Bayes loss ({IMPOSSIBLE} standard errors are "
                 f"{IMPOSSIBLE * error:.4f}): one of the two is computed wrongly"
             )
+        bayes, bayes_error = ratio(self.bayes)
         return {
-            "bayes_loss": (self.bayes / self.sums[2]).item(),
+            "bayes_loss": bayes,
+            error_name("bayes_loss"): bayes_error,
             "excess_loss": excess,
-            "excess_loss_standard_error": error,
+            error_name("excess_loss"): error,
         }

@@ -15,7 +15,7 @@ from torchmetrics import Metric
 from experiments.data import BlockData
 from experiments.evaluation.excess_loss import NATS, ExcessLoss, by_block, excess_quantities
 from experiments.evaluation.metric import SharedMetric
-from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, ratio, with_standard_error
+from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, folds, ratio, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Batch, Key, Objective, Predictions, View, evaluation_key
 from objectives.inference.language_model import inference_mode
@@ -43,21 +43,20 @@ class ValidationLoss(SharedMetric):
                 description=characters,
             ),
         ]
-        excess, error = excess_quantities("validation", "excess loss")
         return [
             *(one for score in scores for one in with_standard_error(score)),
             Quantity("validation/density", "targets per validation token", "share"),
-            Quantity(
-                "validation/bayes_loss",
-                "Bayes loss",
-                NATS,
-                level_of="validation/loss",
-                bounds="all",
-                margin=excess.name,
-                description="The lowest loss that any model can reach on the question.",
+            *with_standard_error(
+                Quantity(
+                    "validation/bayes_loss",
+                    "Bayes loss",
+                    NATS,
+                    level_of="validation/loss",
+                    bounds="all",
+                    description="The lowest loss that any model can reach on the question.",
+                )
             ),
-            excess,
-            error,
+            *excess_quantities("validation", "excess loss"),
         ]
 
     def measure(self, objective: Objective) -> dict[str, float]:
@@ -79,13 +78,14 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
             batch = Batch(*(part.to(objective.device) for part in batch))
             batch_views = (views or objective.views)(batch.tokens_BT, evaluation_key(batch.index_B))
             predictions = [objective.predict(view, batch.tokens_BT) for view in batch_views]
-            loss.update(*predictions)
+            fold_B = folds(batch.index_B)
+            loss.update(fold_B, *predictions)
             bayes = [data.bayes_loss(view, batch.tokens_BT) for view in batch_views]
             answered = [bayes_BT for bayes_BT in bayes if bayes_BT is not None]
             if len(answered) < len(bayes):
                 known = False
             else:
-                excess.update(*zip(predictions, answered, strict=True))
+                excess.update(fold_B, *zip(predictions, answered, strict=True))
     return loss.compute() | (excess.compute() if known and excess.sums[2] else {})
 
 
@@ -112,22 +112,23 @@ class NegativeLogLikelihood(Metric):
             self.add_state(name, torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("tokens", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, *views: Predictions) -> None:
-        """Add the predictions for the views of a batch; its tokens are counted once."""
+    def update(self, fold_B: Tensor, *views: Predictions) -> None:
+        """Add the predictions for the views of a batch, of whose blocks fold_B are the `folds`; its tokens are counted
+        once."""
         counted = [(one.nats_N, torch.ones_like(one.nats_N), one.correct_N, ~one.special_N) for one in views]
         nats_B, targets_B, correct_B, regular_B = (
             torch.stack([by_block(one, values[i]) for one, values in zip(views, counted, strict=True)]).sum(0)
             for i in range(4)
         )
-        self.loss += cluster_sums(nats_B, targets_B)
-        self.accuracy += cluster_sums(correct_B, targets_B)
-        self.bits_per_character += cluster_sums(nats_B / math.log(2), regular_B * self.characters_per_token)
+        self.loss += cluster_sums(nats_B, targets_B, fold_B)
+        self.accuracy += cluster_sums(correct_B, targets_B, fold_B)
+        self.bits_per_character += cluster_sums(nats_B / math.log(2), regular_B * self.characters_per_token, fold_B)
         self.tokens += views[0].targeted_BT.numel()
 
     def compute(self) -> dict[str, float]:
         """loss, accuracy, bits_per_character, their standard errors, and density; nan where there was no target, and
         standard errors where there was one block."""
-        found = {}
+        found: dict[str, float] = {}
         for name in SCORES:
             found[name], found[error_name(name)] = ratio(getattr(self, name))
         targets, tokens = self.loss[2].item(), self.tokens.item()

@@ -46,12 +46,9 @@ class Quantity:
     best: float | None = None
     """What no model can pass."""
     standard_error: str = ""
-    """Name of the quantity that holds its standard error over the items it was measured on. Of a level: its own."""
+    """Name of the quantity that holds its standard error over the items it was measured on."""
     level_of: str = ""
     """Name of the score that this is a level of: a baseline, or a bound."""
-    margin: str = ""
-    """Of a level: name of the quantity that is the score less the level, item by item, where that is recorded. The
-    standard error of this is smaller than that of two quantities on the same items, which vary together."""
     bounds: Literal["causal", "all", ""] = ""
     """Whose scores the level bounds: those of causal models, or all. Nothing for a baseline."""
     figure: str = ""
@@ -95,6 +92,10 @@ class MetricRecord:
     """Tokens read at the snapshots at which it has been measured."""
     not_measured: str = ""
     """Why it measures nothing of this objective, if so."""
+    parts: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """By quantity and tokens read: what each of some parts of the items adds to the luck of the score. The sum is 0;
+    that of the squares, times n / (n − 1) for n parts, estimates the variance over items. What two scores share of it
+    cancels in their difference."""
 
     @property
     def identity(self) -> tuple[str, Any, Any]:
@@ -120,7 +121,14 @@ def write_declarations(run: Path, declared: Declarations) -> None:
 def drop_measurements(run: Path, kept: Collection[int]) -> None:
     """Forget what was measured at other snapshots than those at `kept` tokens: it will be measured again."""
     declared = read_declarations(run)
-    cut = (replace(one, measured_at=tuple(at for at in one.measured_at if at in kept)) for one in declared.metrics)
+    cut = (
+        replace(
+            one,
+            measured_at=tuple(at for at in one.measured_at if at in kept),
+            parts={name: {at: of for at, of in by.items() if int(at) in kept} for name, by in one.parts.items()},
+        )
+        for one in declared.metrics
+    )
     write_declarations(run, replace(declared, metrics=tuple(cut)))
 
 

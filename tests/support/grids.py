@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.statistics.curves import Curve
 from experiments.records import durable, metrics_file, run_directory
-from experiments.records.quantities import Declarations, MetricRecord, Quantity, write_declarations
+from experiments.records.quantities import Declarations, MetricRecord, Quantity, read_declarations, write_declarations
 from tests.support.declarations import declaration, metric_records
 
 SNAPSHOTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
@@ -208,6 +208,16 @@ def write_run(
     if state == "done":
         durable.write_text(run / run_directory.DONE, "")
     return record
+
+
+def record_parts(run: Path, parts: Mapping[str, Iterable[float]]) -> None:
+    """Add what the parts of the items did to some scores at the last snapshot of a run."""
+    declared, at = read_declarations(run), str(SNAPSHOTS[-1])
+    metrics = [
+        replace(one, parts={name: {at: list(parts[name])} for name in one.quantities if name in parts} or one.parts)
+        for one in declared.metrics
+    ]
+    write_declarations(run, replace(declared, metrics=tuple(metrics)))
 
 
 class GridBuilder:

@@ -7,6 +7,7 @@ from scipy import stats
 from analysis.statistics.intervals import (
     Measured,
     half_width,
+    half_width_by_parts,
     interval_of,
     log_interval,
     log_interval_of,
@@ -125,7 +126,7 @@ def test_with_other_seeds_or_luck_that_is_not_wholly_shared_they_err_on_the_safe
 
 
 @pytest.mark.parametrize(("luck", "safe"), [(0.0, 0.945), (0.6, 0.98)])
-def test_differences_of_two_arms_are_covered_and_more_so_where_luck_is_shared(luck, safe):
+def test_without_parts_differences_are_covered_and_more_so_where_luck_is_shared(luck, safe):
     """Arms that ask different questions share no luck. On the same items the part that cancels is not taken off."""
     draw = np.random.default_rng(7)
     common = draw.standard_normal(DRAWS)
@@ -140,3 +141,40 @@ def test_differences_of_two_arms_are_covered_and_more_so_where_luck_is_shared(lu
         for half in (half_width(differences, np.full((3, DRAWS), math.hypot(2, 2))), half_width(differences))
     )
     assert safe < both and seeds_alone < 0.93
+
+
+@pytest.mark.parametrize(("luck", "between_seeds"), [(0.0, 1.0), (0.6, 1.0), (0.98, 1.0), (0.6, 0.7), (0.0, 0.0)])
+def test_with_parts_differences_are_covered_however_much_luck_is_shared(luck, between_seeds):
+    """luck: what the two arms share of it; between_seeds: what the seeds of an arm share of the rest."""
+    draw, shape, seeds, items = np.random.default_rng(8), (20, DRAWS // 8), 3, 2.0
+    common = draw.standard_normal(shape)
+    parts = []
+    for _ in range(2):
+        of_arm = draw.standard_normal(shape)
+        of_seed = draw.standard_normal((seeds, *shape))
+        rest = math.sqrt(between_seeds) * of_arm + math.sqrt(1 - between_seeds) * of_seed
+        parts.append(items / math.sqrt(20) * (math.sqrt(luck) * common + math.sqrt(1 - luck) * rest))
+    difference = parts[0] - parts[1]
+    values = difference.sum(1) + math.sqrt(seeds) * draw.standard_normal((seeds, shape[1]))
+    half = half_width_by_parts(values, difference - difference.mean(1, keepdims=True))
+    covered = float((np.abs(values.mean(0)) <= half).mean())
+    assert 0.94 < covered < (0.98 if between_seeds == 1 else 1)  # what differs by seed is in s as well
+    conservative = half_width(values, math.hypot(items, items))
+    assert half.mean() < (0.8 if luck == 0.98 else 1.15) * conservative.mean()
+
+
+def test_parts_of_a_difference_are_those_of_both_sides_seed_by_seed():
+    draw = np.random.default_rng(9)
+    luck = draw.normal(0, 0.1, 20)
+    luck -= luck.mean()
+    arm = {seed: Measured(0.6 + 0.01 * seed, 0.4, tuple(luck * 1.1)) for seed in range(3)}
+    reference = {seed: Measured(0.5, 0.4, tuple(luck)) for seed in range(3)}
+    found = paired_difference(arm, reference)
+    items = stats.t.ppf(0.975, 19) * math.sqrt(20 / 19 * (0.01 * luck**2).sum())
+    seeds = stats.t.ppf(0.975, 2) * 0.01 / math.sqrt(3)
+    assert found.high - found.mean == pytest.approx(math.hypot(seeds, items))
+    apart = arm[0] - reference[0]
+    assert apart.error == pytest.approx(math.sqrt(20 / 19 * (0.01 * luck**2).sum()))
+    lacking = {seed: Measured(one.value, one.error) for seed, one in reference.items()}
+    assert paired_difference(arm, lacking).high - found.mean > 1.95 * math.hypot(0.4, 0.4)
+    assert interval_of(arm.values()).high == pytest.approx(t_interval([0.6, 0.61, 0.62], [0.4] * 3).high)

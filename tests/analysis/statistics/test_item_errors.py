@@ -10,10 +10,10 @@ from analysis.statistics.compare import compare, mean_final_score
 from analysis.statistics.convergence import crossings, first_crossing
 from analysis.statistics.curves import curves_by_seed, mean_curve
 from analysis.statistics.intervals import Measured
-from analysis.statistics.item_errors import final_scores, item_errors, lacks_item_errors
+from analysis.statistics.item_errors import final_scores, item_errors, lacks_item_errors, lacks_parts
 from analysis.statistics.thresholds import Threshold
 from experiments.records.quantities import Quantity
-from tests.support.grids import CLM, MLM, SNAPSHOTS, constant, curve
+from tests.support.grids import CLM, MLM, SNAPSHOTS, constant, curve, record_parts
 
 SCORE = Quantity("my/score", "score", "share", "higher", "all", standard_error="my/error")
 DECLARED = (SCORE, Quantity("my/error", "standard error", "share"))
@@ -21,8 +21,8 @@ DECLARED = (SCORE, Quantity("my/error", "standard error", "share"))
 
 def two_arms(builder, clm, mlm, error=0.02, declared=DECLARED):
     for seed in range(3):
-        for plan, value in ((CLM, clm), (MLM, mlm)):
-            quantities = {"my/score": lambda t, s, v=value: v + 0.001 * s, "my/error": constant(error)}
+        for plan, value, step in ((CLM, clm, 0.001), (MLM, mlm, 0.0012)):
+            quantities = {"my/score": lambda t, s, v=value, d=step: v + d * s, "my/error": constant(error)}
             builder.run(replace(plan, quantities=quantities, declared=declared), seed)
     return read_results(builder.finish())
 
@@ -39,8 +39,20 @@ def test_known_rules_without_the_luck_of_the_blocks_were_twenty_half_widths_off(
 def test_a_difference_within_the_luck_of_the_items_is_not_distinguishable(builder):
     clm, mlm = two_arms(builder, 0.70, 0.75).arms
     pair = compare(mlm, clm)
-    assert pair.difference(SCORE).mean == pytest.approx(0.05)
-    assert pair.verdict(SCORE) == "not distinguishable" or pair.difference(SCORE).no_conclusion
+    assert pair.difference(SCORE).mean == pytest.approx(0.0502)
+    assert pair.verdict(SCORE) == "not distinguishable"
+
+
+def test_it_is_where_what_both_arms_share_of_the_luck_is_known_to_cancel(builder):
+    results = two_arms(builder, 0.70, 0.75)
+    luck = np.random.default_rng(1).normal(0, 0.005, 20)
+    for run in results.runs:
+        own = np.random.default_rng([2, run.seed, run.objective == "CLM"]).normal(0, 0.0002, 20)
+        record_parts(run.directory, {"my/score": luck + own - (luck + own).mean()})
+    clm, mlm = read_results(builder.directory).arms
+    pair = compare(mlm, clm)
+    assert pair.verdict(SCORE) == "mlm is ahead" and not lacks_parts((clm, mlm), SCORE)
+    assert mean_final_score(mlm, SCORE).high > 0.75 + 1.96 * 0.02
 
 
 def test_what_declares_no_standard_error_is_named_as_covering_seeds_alone(builder):

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from analysis.records.read_results import read_results
@@ -7,7 +8,7 @@ from analysis.statistics.intervals import t_interval
 from analysis.statistics.levels import levels_of, not_beaten, verdict
 from experiments.records.quantities import Quantity
 from tests.support.declarations import declaration
-from tests.support.grids import CLM, MLM, STATES_ACCURACY, constant
+from tests.support.grids import CLM, MLM, STATES_ACCURACY, constant, record_parts
 
 STATES = declaration(STATES_ACCURACY)
 
@@ -109,19 +110,20 @@ def test_a_margin_carries_the_luck_of_the_items_of_score_and_baseline(builder):
     assert t_interval([0.05, 0.06, 0.07]).excludes(0)
 
 
-def test_a_margin_that_is_recorded_item_by_item_has_its_own_standard_error(builder):
+def test_the_luck_that_score_and_level_share_cancels_where_its_parts_are_recorded(builder):
     """The losses of blocks vary much, and so does the Bayes loss on them; the excess over it does not."""
     loss = Quantity("my/loss", "loss", "nats", "lower", "question", standard_error="my/loss_error")
-    level = Quantity("my/bayes", "Bayes loss", "nats", level_of="my/loss", bounds="all", margin="my/excess")
-    excess = Quantity("my/excess", "excess", "nats", "lower", "all", standard_error="my/excess_error")
-    errors = tuple(Quantity(f"my/{name}_error", name, "nats") for name in ("loss", "excess"))
-    levels = {
-        "my/bayes": [3.0] * 3,
-        "my/excess": [0.1, 0.11, 0.12],
-        "my/loss_error": [0.5] * 3,
-        "my/excess_error": [0.01] * 3,
-    }
-    group = grid(builder, (3.1, 3.11, 3.12), levels, score=loss, declared=(loss, level, excess, *errors))
+    level = Quantity(
+        "my/bayes", "Bayes loss", "nats", level_of="my/loss", bounds="all", standard_error="my/bayes_error"
+    )
+    errors = tuple(Quantity(f"my/{name}_error", name, "nats") for name in ("loss", "bayes"))
+    levels = {"my/bayes": [3.0] * 3, "my/loss_error": [0.5] * 3, "my/bayes_error": [0.5] * 3}
+    group = grid(builder, (3.1, 3.11, 3.12), levels, score=loss, declared=(loss, level, *errors))
     (found,) = levels_of(group, loss)
-    assert found.margin(group.arms[0]).excludes(0)
+    assert verdict(group.arms[0], [found]) == "not distinguishable from the best that any model can reach"
+    luck = np.random.default_rng(0).normal(0, 0.1, 20)
+    for run in group.arms[0].runs:
+        record_parts(run.directory, {"my/bayes": luck - luck.mean(), "my/loss": (luck - luck.mean()) * 1.02})
+    group = read_results(builder.directory)
+    (found,) = levels_of(group, loss)
     assert verdict(group.arms[0], [found]) == "above the best that any model can reach"

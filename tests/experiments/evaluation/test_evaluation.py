@@ -103,11 +103,10 @@ def test_all_that_is_measured_is_declared_and_refers_to_what_is_declared(data):
         assert values.keys() <= declared.quantities.keys()
         for name, quantity in declared.quantities.items():
             assert name == quantity.name and quantity.label and quantity.unit
-            assert {quantity.level_of, quantity.standard_error, quantity.margin} - {""} <= declared.quantities.keys()
+            assert {quantity.level_of, quantity.standard_error} - {""} <= declared.quantities.keys()
             assert not quantity.comparable or quantity.description
             if quantity.comparable or quantity.level_of:
-                error = quantity.standard_error or quantity.margin
-                assert error and (error in values) == (name in values)
+                assert quantity.standard_error and (quantity.standard_error in values) == (name in values)
 
 
 class Counted(SharedMetric):

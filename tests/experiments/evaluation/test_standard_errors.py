@@ -6,8 +6,21 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.evaluation.standard_errors import cluster_sums, mean_of_ratios, ratio, share, with_standard_error
+from experiments.evaluation.standard_errors import (
+    FEWEST,
+    FOLDS,
+    cluster_sums,
+    folds,
+    mean_of_ratios,
+    ratio,
+    share,
+    with_standard_error,
+)
 from experiments.records.quantities import Quantity
+
+
+def sums(x, n):
+    return cluster_sums(x, n, folds(torch.arange(len(x))))
 
 
 def clusters(seed, count=40):
@@ -26,7 +39,7 @@ def jackknifed(statistic, *parts):
 
 def test_a_ratio_has_the_standard_error_of_the_jackknife():
     x, n = clusters(0)
-    value, error = ratio(cluster_sums(x, n))
+    value, error = ratio(sums(x, n))
     assert value == pytest.approx(float(x.sum() / n.sum()))
     assert error == pytest.approx(jackknifed(lambda x, n: float(x.sum() / n.sum()), x, n), rel=0.03)
     assert (value, error) == pytest.approx(mean_of_ratios(x[:, None], n[:, None]))
@@ -34,9 +47,10 @@ def test_a_ratio_has_the_standard_error_of_the_jackknife():
 
 def test_parts_of_the_clusters_add_up():
     x, n = clusters(1)
-    assert ratio(cluster_sums(x[:13], n[:13]) + cluster_sums(x[13:], n[13:])) == pytest.approx(
-        ratio(cluster_sums(x, n))
-    )
+    fold = folds(torch.arange(len(x)))
+    parts = cluster_sums(x[:13], n[:13], fold[:13]) + cluster_sums(x[13:], n[13:], fold[13:])
+    assert ratio(parts)[0].parts == pytest.approx(ratio(sums(x, n))[0].parts, rel=1e-5)
+    assert ratio(parts) == pytest.approx(ratio(sums(x, n)))
 
 
 def test_a_mean_of_ratios_has_the_standard_error_of_the_jackknife():
@@ -50,15 +64,15 @@ def test_a_mean_of_ratios_has_the_standard_error_of_the_jackknife():
 
 def test_of_equal_clusters_it_is_the_standard_error_of_their_mean():
     x = torch.tensor([1.0, 2.0, 4.0, 4.5])
-    assert ratio(cluster_sums(x, torch.ones(4)))[1] == pytest.approx(float(x.std()) / 2)
-    assert ratio(cluster_sums(torch.full((4,), 0.1), torch.ones(4)))[1] == pytest.approx(0, abs=1e-8)
+    assert ratio(sums(x, torch.ones(4)))[1] == pytest.approx(float(x.std()) / 2)
+    assert ratio(sums(torch.full((4,), 0.1), torch.ones(4)))[1] == pytest.approx(0, abs=1e-8)
 
 
 def test_of_one_cluster_or_none_it_is_not_known():
-    assert math.isnan(ratio(cluster_sums(torch.ones(1), torch.ones(1)))[1])
+    assert math.isnan(ratio(sums(torch.ones(1), torch.ones(1)))[1])
     assert math.isnan(mean_of_ratios(torch.ones(1, 1), torch.ones(1, 1))[1])
-    assert all(map(math.isnan, ratio(cluster_sums(torch.zeros(3), torch.zeros(3)))))
-    assert all(map(math.isnan, ratio(cluster_sums(torch.tensor([1.0, math.inf]), torch.ones(2)))[1:]))
+    assert all(map(math.isnan, ratio(sums(torch.zeros(3), torch.zeros(3)))))
+    assert all(map(math.isnan, ratio(sums(torch.tensor([1.0, math.inf]), torch.ones(2)))[1:]))
 
 
 def test_a_share_of_all_is_not_certain():
@@ -74,3 +88,42 @@ def test_a_score_and_its_standard_error_are_declared_together():
     score, error = with_standard_error(Quantity("my/score", "score", "nats", "lower", "all"))
     assert score.standard_error == error.name == "my/score_standard_error"
     assert error.label == "standard error of the score" and error.unit == "nats" and not error.comparable
+
+
+def error_of(parts):
+    return math.sqrt(FOLDS / (FOLDS - 1) * sum(part**2 for part in parts))
+
+
+def test_parts_add_up_to_nothing_and_their_squares_to_the_variance():
+    x, n = clusters(4, count=20_000)
+    score, error = ratio(sums(x, n))
+    assert sum(score.parts) == pytest.approx(0, abs=1e-3 * error) and len(score.parts) == FOLDS
+    assert error_of(score.parts) == pytest.approx(error, rel=0.5)
+    draws = [ratio(sums(*clusters(seed, count=200))) for seed in range(300)]
+    variance = np.mean([error_of(one.parts) ** 2 for one, _ in draws])
+    assert variance == pytest.approx(np.var([float(one) for one, _ in draws]), rel=0.2)
+
+
+def test_of_two_scores_on_the_same_items_the_shared_luck_cancels():
+    """One model is worse by a little in each block; blocks differ by much more."""
+    x, n = clusters(5, count=500)
+    worse = x + n * (0.1 + 0.01 * torch.tensor(np.random.default_rng(6).normal(size=500)))
+    (one, error), (other, _) = ratio(sums(x, n)), ratio(sums(worse, n))
+    apart = error_of(np.subtract(other.parts, one.parts))
+    assert other - one == pytest.approx(0.1, abs=0.01) and apart < 0.03 * error
+
+
+def test_every_way_to_a_score_cuts_the_items_alike():
+    x, n = clusters(7)
+    assert ratio(sums(x, n))[0].parts == pytest.approx(mean_of_ratios(x[:, None], n[:, None])[0].parts, rel=1e-5)
+
+
+def test_parts_are_about_equally_large_also_for_blocks_that_are_evenly_spread():
+    for step in (1, 20, 64, 1000):
+        counts = torch.bincount(folds(torch.arange(4096) * step), minlength=FOLDS)
+        assert counts.min() > 120 and counts.max() < 300
+
+
+def test_of_few_items_there_are_no_parts():
+    x, n = clusters(8, count=FEWEST - 1)
+    assert ratio(sums(x, n))[0].parts == () == mean_of_ratios(x[:, None], n[:, None])[0].parts

@@ -8,6 +8,8 @@ import torch
 from experiments.evaluation.validation_loss import NegativeLogLikelihood
 from objectives import Predictions
 
+FOLD = torch.zeros(1, dtype=torch.int64)
+
 
 def predictions(nats, correct, special, read):
     """Of one block, with the targets in front."""
@@ -17,8 +19,8 @@ def predictions(nats, correct, special, read):
 
 def test_loss_by_hand():
     metric = NegativeLogLikelihood(characters_per_token=4.0)
-    metric.update(predictions([1.0, 2.0], [True, True], [False, True], read=5))
-    metric.update(predictions([4.5], [False], [False], read=5))
+    metric.update(FOLD, predictions([1.0, 2.0], [True, True], [False, True], read=5))
+    metric.update(FOLD, predictions([4.5], [False], [False], read=5))
     bits = 7.5 / math.log(2) / 8
     assert metric.compute() == pytest.approx(
         {
@@ -38,11 +40,11 @@ def test_views_of_one_batch_are_one_set_of_blocks():
     metric = NegativeLogLikelihood(1.0)
     for nats in ([1.0, 2.0], [4.0, 4.5]):
         one = predictions(nats, [True, False], [False, False], read=3)
-        metric.update(one, one)
+        metric.update(FOLD, one, one)
     twice = metric.compute()
     single = NegativeLogLikelihood(1.0)
     for nats in ([1.0, 2.0], [4.0, 4.5]):
-        single.update(predictions(nats, [True, False], [False, False], read=3))
+        single.update(FOLD, predictions(nats, [True, False], [False, False], read=3))
     for name in ("loss", "loss_standard_error", "accuracy", "bits_per_character_standard_error"):
         assert twice[name] == pytest.approx(single.compute()[name])
 
@@ -54,8 +56,8 @@ def test_two_halves_of_the_blocks_add_up_to_the_whole():
     for place in range(10):
         nats = (torch.rand(1 + place % 4, generator=draw) * 5).tolist()
         one = predictions(nats, [n < 2 for n in nats], [n > 4 for n in nats], read=6)
-        parts[place % 2].update(one)
-        whole.update(one)
+        parts[place % 2].update(FOLD, one)
+        whole.update(FOLD, one)
     for name in ("loss", "accuracy", "bits_per_character", "tokens"):
         setattr(parts[0], name, getattr(parts[0], name) + getattr(parts[1], name))
     assert parts[0].compute() == pytest.approx(whole.compute(), rel=1e-12)
@@ -63,5 +65,5 @@ def test_two_halves_of_the_blocks_add_up_to_the_whole():
 
 def test_without_targets_the_loss_is_nan():
     metric = NegativeLogLikelihood(1.0)
-    metric.update(predictions([], [], [], read=4))
+    metric.update(FOLD, predictions([], [], [], read=4))
     assert math.isnan(metric.compute()["loss"]) and metric.compute()["density"] == 0
