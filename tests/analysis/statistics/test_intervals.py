@@ -158,7 +158,7 @@ def test_with_parts_differences_are_covered_however_much_luck_is_shared(luck, be
     values = difference.sum(1) + math.sqrt(seeds) * draw.standard_normal((seeds, shape[1]))
     half = half_width_by_parts(values, difference - difference.mean(1, keepdims=True))
     covered = float((np.abs(values.mean(0)) <= half).mean())
-    assert 0.94 < covered < (0.98 if between_seeds == 1 else 1)  # what differs by seed is in s as well
+    assert 0.94 < covered < (0.985 if between_seeds == 1 else 1)  # what differs by seed is in s as well
     conservative = half_width(values, math.hypot(items, items))
     assert half.mean() < (0.8 if luck == 0.98 else 1.15) * conservative.mean()
 
