@@ -38,7 +38,7 @@ def budgets_figure(group: Results, thresholds: ThresholdsByQuantity, axis: str) 
     draw_legend(figure, group.arms, group, [seed_handle(), arrow, early])
     caption = (
         f"Budget ({AXES[axis].label}) needed to reach each threshold, on a log scale. Open dots are seeds, markers "
-        "their geometric mean, bars its 95 % t-interval (only where every seed reached it; cut at the frame). Arrows "
+        "their geometric mean, bars its 95 % interval (only where every seed reached it; cut at the frame). Arrows "
         "are seeds of which only a bound is known."
     )
     return Drawing("budget-to-threshold", caption, figure)
@@ -95,7 +95,7 @@ def budget_ratios_figure(
     references = listed(dict.fromkeys(pair.reference.name for pair in paired))
     caption = (
         f"Budget of each arm over that of its reference ({references}) to the same threshold, paired by seed. Open "
-        "dots are seeds, markers their geometric mean, bars the 95 % t-interval of its log (cut at the frame). Right "
+        "dots are seeds, markers their geometric mean, bars the 95 % interval of its log (cut at the frame). Right "
         "of the line the arm needs more than its reference."
     )
     return Drawing("budget-ratios", caption, figure)

@@ -80,4 +80,5 @@ def _targets(run: RunRecords) -> Curve | None:
     if longest is None or not longest.tokens.size:
         return None
     origin = [0.0] if longest.tokens[0] > 0 else []
-    return Curve(run.seed, np.r_[origin, longest.tokens], np.r_[origin, longest.targets], run.finished)
+    tokens, targets = np.r_[origin, longest.tokens], np.r_[origin, longest.targets]
+    return Curve(run.seed, tokens, targets, run.finished, np.zeros(tokens.size))

@@ -17,7 +17,8 @@ from analysis.records.labels import listed, unit_and_direction
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
 from analysis.statistics.factor_effects import Line
-from analysis.statistics.intervals import log_interval, t_interval
+from analysis.statistics.intervals import interval_of, log_interval_of
+from analysis.statistics.item_errors import final_scores
 from experiments.records.quantities import Quantity
 
 MOST_LEVELS = 4
@@ -53,7 +54,7 @@ def factor_curves_figure(
     handles = [_handle(style) for style in (*styles, *(arm_styles(group)[arm.name] for arm in level))] + [seed_handle()]
     place_legend(figure, handles)
     caption = (
-        f"Final score over {factor.name}. Open dots are seeds, markers their mean, bars its 95 % t-interval (cut at "
+        f"Final score over {factor.name}. Open dots are seeds, markers their mean, bars its 95 % interval (cut at "
         "the frame). Each curve joins arms that differ by nothing else."
     )
     if level:
@@ -80,10 +81,11 @@ def _draw_line(ax: Axes, line: Line, quantity: Quantity, style: ArmStyle, log: b
     drawn: list[float] = []
     means: list[tuple[float, float]] = []
     for setting, arm in line.arms.items():
-        scores = list(arm.final_scores(quantity).values())
-        if not scores:
+        measured = final_scores(arm, quantity).values()
+        if not measured:
             continue
-        x, mean = float(setting), (log_interval if log else t_interval)(scores)
+        scores = [one.value for one in measured]
+        x, mean = float(setting), (log_interval_of if log else interval_of)(measured)
         ax.plot([x] * len(scores), scores, ls="", marker="o", ms=4, mfc="none", mec=style.color, alpha=0.7)
         if mean.low is not None and mean.high is not None:
             ax.plot([x, x], [mean.low, mean.high], color=style.color, lw=1.6)
@@ -96,10 +98,11 @@ def _draw_line(ax: Axes, line: Line, quantity: Quantity, style: ArmStyle, log: b
 
 def _draw_level(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle, log: bool) -> list[float]:
     """Returns the scores drawn."""
-    scores = list(arm.final_scores(quantity).values())
-    if scores:
-        ax.axhline((log_interval if log else t_interval)(scores).mean, color=style.color, lw=1.4, ls=style.line)
-    return scores
+    measured = final_scores(arm, quantity).values()
+    if measured:
+        mean = (log_interval_of if log else interval_of)(measured).mean
+        ax.axhline(mean, color=style.color, lw=1.4, ls=style.line)
+    return [one.value for one in measured]
 
 
 def _scale(ax: Axes, factor: Factor, settings: Sequence[float | str], drawn: Sequence[float], log: bool) -> None:

@@ -14,7 +14,8 @@ from analysis.figures.seeds import draw_dots, name_rows, seed_handle
 from analysis.figures.style import Drawing, panels, plain
 from analysis.records.labels import unit_and_direction
 from analysis.records.results import Results
-from analysis.statistics.intervals import t_interval
+from analysis.statistics.compare import mean_final_score
+from analysis.statistics.intervals import Interval
 from analysis.statistics.levels import levels_of
 from experiments.records.quantities import Quantity
 
@@ -32,7 +33,7 @@ def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawi
         name_rows(ax, [arm.name if i % 3 == 0 else "" for arm in group.arms])
     draw_legend(figure, group.arms, group, handles)
     caption = (
-        "Final scores of finished runs: open dots are seeds, markers their mean, bars its 95 % t-interval "
+        "Final scores of finished runs: open dots are seeds, markers their mean, bars its 95 % interval "
         "(cut at the frame)."
     )
     return Drawing("final-scores", caption, figure)
@@ -44,7 +45,8 @@ def _final_scores_panel(ax: Axes, group: Results, quantity: Quantity) -> list[Li
     for y, arm in enumerate(group.arms):
         scores = list(arm.final_scores(quantity).values())
         drawn += scores
-        draw_dots(ax, scores, t_interval(scores) if scores else None, y, styles[arm.name])
+        mean = mean_final_score(arm, quantity)
+        draw_dots(ax, scores, mean if isinstance(mean, Interval) else None, y, styles[arm.name])
     if drawn:
         ax.set_xlim(*_with_margin(drawn))
     handles = draw_levels(ax, group, quantity, vertical=True)

@@ -33,7 +33,7 @@ def draw_curves(
     marks: bool = True,
     log_y: bool = False,
 ) -> bool:
-    """Every seed as a thin line, the mean thick, its t-interval shaded. Returns whether anything was drawn.
+    """Every seed as a thin line, the mean thick, its interval shaded. Returns whether anything was drawn.
 
     `curves` are the seeds' by arm. On a log axis what was recorded at budget 0 is not drawn. Thin dotted lines are runs
     that are not finished. The y-range is that of the seeds: an interval over two seeds can dwarf the curves. With

@@ -38,8 +38,8 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
         lines.append(f"{len(refused)} of {len(pairs)} comparisons refused: the runs are not paired, see below.")
     if len(refused) < len(pairs):
         lines.append(
-            "Brackets hold 95 % t-intervals over n seeds, not corrected for their number; a difference counts only "
-            "when its interval excludes 0, a ratio only when it excludes 1."
+            "Brackets hold 95 % intervals over n seeds and over the items that they are measured on, not corrected for "
+            "their number; a difference counts only when its interval excludes 0, a ratio only when it excludes 1."
         )
     if not pairs:
         lines.append("No arm has another to be compared with, so nothing is compared.")

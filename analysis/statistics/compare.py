@@ -9,7 +9,8 @@ from analysis.records.labels import bracketed
 from analysis.records.pairing import Unpaired, require_paired
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing, RunRecords
-from analysis.statistics.intervals import Interval, paired_difference, t_interval
+from analysis.statistics.intervals import Interval, Measured, interval_of, paired_difference
+from analysis.statistics.item_errors import final_scores
 from experiments.records.quantities import Quantity
 
 UNCLEAR = "not distinguishable"
@@ -26,9 +27,9 @@ def measured_alike(left: RunRecords, right: RunRecords, quantity: Quantity) -> b
 
 
 def mean_final_score(arm: Arm, quantity: Quantity) -> Interval | Missing:
-    """Mean final score over the finished seeds with its t-interval, or why there is none."""
-    scores = arm.final_scores(quantity)
-    return t_interval(scores.values()) if scores else arm.why_missing(quantity)
+    """Mean final score over the finished seeds with its interval, or why there is none."""
+    scores = final_scores(arm, quantity)
+    return interval_of(scores.values()) if scores else arm.why_missing(quantity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +46,11 @@ class Comparison:
         return f"{bracketed(self.arm.name)} − {bracketed(self.reference.name)}"
 
     def difference(self, quantity: Quantity) -> Interval | Missing:
-        """Paired difference of the final scores, arm − reference, with its t-interval over seeds."""
+        """Paired difference of the final scores, arm − reference, with its interval."""
         why_not = self.incomparable(quantity)
         if why_not is not None:
             return why_not
-        ours, theirs = (self._paired(one.final_scores(quantity)) for one in (self.arm, self.reference))
+        ours, theirs = (self._paired(final_scores(one, quantity)) for one in (self.arm, self.reference))
         interval = paired_difference(ours, theirs)
         if interval is not None:
             return interval
@@ -72,7 +73,7 @@ class Comparison:
                 return Missing(f"measured with other settings in {ours.name} than in {theirs.name}")
         return None
 
-    def _paired(self, scores: Mapping[int, float]) -> dict[int, float]:
+    def _paired(self, scores: Mapping[int, Measured]) -> dict[int, Measured]:
         return {seed: score for seed, score in scores.items() if seed in self.seeds}
 
     def ahead(self, quantity: Quantity) -> Arm | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -21,12 +22,14 @@ from experiments.records.quantities import Quantity
 class Crossing:
     """When a run first reached a threshold.
 
+    `error` is the standard error of the log of the budget over the items that the score was measured on.
     reached: at `budget`, between two snapshots. early: by the first snapshot, an upper bound.
     never: not by the end of a finished run, and unfinished: not yet; both lower bounds.
     """
 
     budget: float
     kind: Literal["reached", "early", "never", "unfinished"]
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,19 @@ class BudgetRatios:
     """Budget of an arm over that of its reference, by seed; `interval` is missing when a seed is censored."""
 
     exact: dict[int, float] = field(default_factory=dict)
+    errors: dict[int, float] = field(default_factory=dict)
+    """Standard errors of the logs of the exact ratios, over items."""
     at_least: dict[int, float] = field(default_factory=dict)
     at_most: dict[int, float] = field(default_factory=dict)
     unknown: dict[int, str] = field(default_factory=dict)
 
     @property
     def interval(self) -> Interval | Missing:
-        """Geometric mean of the exact ratios with the t-interval of their logs."""
+        """Geometric mean of the exact ratios with the interval of their logs."""
         censored = len(self.at_least) + len(self.at_most) + len(self.unknown)
         if censored:
             return Missing(f"{censored} of {censored + len(self.exact)} seeds censored")
-        return log_interval(self.exact.values()) if self.exact else Missing("no common seed")
+        return log_interval(self.exact.values(), self.errors.values()) if self.exact else Missing("no common seed")
 
     @property
     def bound(self) -> str:
@@ -71,11 +76,25 @@ class Crossover:
 
 
 def first_crossing(curve: Curve, threshold: float, falling: bool = False, logarithmic: bool = False) -> Crossing:
-    """First crossing of the running best, interpolated linearly in log budget between two snapshots.
+    """First crossing of the running best, interpolated linearly in log budget between two snapshots; with its standard
+    error: how far apart, in log budget, thresholds are crossed that differ by the standard error of the score there.
 
     In a segment that starts at budget 0 the interpolation is linear in budget. `falling`: lower is better.
     `logarithmic`: linear in the log of the value as well, in segments in which it is positive.
     """
+    found = _crossing(curve, threshold, falling, logarithmic)
+    if found.kind != "reached" or not curve.errors.any():
+        return found
+    error = float(interpolate(curve.x, curve.errors, np.asarray([found.budget]))[0])
+    beside = [_crossing(curve, threshold + shift, falling, logarithmic) for shift in (-error, error)]
+    distances = [abs(math.log(one.budget / found.budget)) for one in beside if one.kind == "reached" and one.budget > 0]
+    if not distances:  # the curve is too short to say more than that it may be anywhere on it
+        distances = [math.log(curve.x[-1] / found.budget), math.log(found.budget / curve.x[curve.x > 0][0])]
+        return replace(found, error=max(distances))
+    return replace(found, error=sum(distances) / len(distances))
+
+
+def _crossing(curve: Curve, threshold: float, falling: bool, logarithmic: bool) -> Crossing:
     sign = -1.0 if falling else 1.0
     best = np.maximum.accumulate(sign * curve.y)
     wanted = sign * threshold
@@ -119,7 +138,7 @@ def mean_budget(found: dict[int, Crossing]) -> Interval | Missing:
     parts = [f"{words[kind]} in {kinds.count(kind)}" for kind in words if kind in kinds]
     if parts:
         return Missing(f"{', '.join(parts)} of {len(found)} seeds")
-    return log_interval(c.budget for c in found.values())
+    return log_interval((c.budget for c in found.values()), (c.error for c in found.values()))
 
 
 def budget_ratios(arm: dict[int, Crossing], reference: dict[int, Crossing], seeds: Sequence[int]) -> BudgetRatios:
@@ -133,6 +152,7 @@ def budget_ratios(arm: dict[int, Crossing], reference: dict[int, Crossing], seed
             result.unknown[seed] = "met before training"
         elif a.kind == b.kind == "reached":
             result.exact[seed] = a.budget / b.budget
+            result.errors[seed] = math.hypot(a.error, b.error)
         elif a.kind in ("reached", "never", "unfinished") and b.kind in ("reached", "early"):
             result.at_least[seed] = a.budget / b.budget
         elif a.kind in ("reached", "early") and b.kind in ("reached", "never", "unfinished"):

@@ -1,4 +1,4 @@
-"""Curves over seeds: reading a curve between two snapshots, and the mean of several with its t-interval."""
+"""Curves over seeds: reading a curve between two snapshots, and the mean of several with its interval."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from analysis.records.run_records import Arm, Array
 from analysis.statistics.intervals import half_width
+from analysis.statistics.item_errors import item_errors
 from experiments.records.quantities import Quantity
 
 POINTS = 60
@@ -21,6 +22,8 @@ class Curve:
     x: Array
     y: Array
     finished: bool
+    errors: Array
+    """Standard errors of y over the items that it was measured on; 0 where none is recorded."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def curves_by_seed(arm: Arm, quantity: Quantity, axis: str) -> list[Curve]:
     for run in arm.runs:
         series = run.series.get(quantity.name)
         if series is not None and series.values.size:
-            found.append(Curve(run.seed, series.along(axis), series.values, run.finished))
+            found.append(Curve(run.seed, series.along(axis), series.values, run.finished, item_errors(run, quantity)))
     return found
 
 
@@ -69,7 +72,7 @@ def interpolate(curve_x: Array, curve_y: Array, x: Array) -> Array:
 
 
 def mean_curve(seeds: list[Curve], logarithmic: bool = False) -> MeanCurve | None:
-    """Mean and t-interval within the common range of the finished seeds, or of all when none is finished.
+    """Mean and interval within the common range of the finished seeds, or of all when none is finished.
 
     Seeds recorded at the same places are averaged there; otherwise each is interpolated onto POINTS places spaced
     evenly in log budget. `logarithmic`: both are those of the logs, exponentiated, and NaN where a seed is not
@@ -87,7 +90,9 @@ def mean_curve(seeds: list[Curve], logarithmic: bool = False) -> MeanCurve | Non
     values = [_log(curve.y) if logarithmic else curve.y for curve in used]
     stacked = np.stack([interpolate(curve.x, y, x) for curve, y in zip(used, values, strict=True)])
     mean, n = stacked.mean(axis=0), len(used)
-    half = half_width(stacked) if n > 1 else None
+    errors = [curve.errors / np.where(curve.y > 0, curve.y, np.nan) if logarithmic else curve.errors for curve in used]
+    between = np.stack([interpolate(curve.x, error, x) for curve, error in zip(used, errors, strict=True)])
+    half = half_width(stacked, between) if n > 1 else None
     low, high = (None, None) if half is None else (mean - half, mean + half)
     if logarithmic:
         mean, low, high = np.exp(mean), *(None if end is None else np.exp(end) for end in (low, high))

@@ -10,7 +10,8 @@ from analysis.records.factors import Factor, Setting, context_of, held_equal
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
 from analysis.statistics.compare import Comparison, compare
-from analysis.statistics.intervals import Interval, t_interval
+from analysis.statistics.intervals import Interval, interval_of
+from analysis.statistics.item_errors import final_scores
 from experiments.records.quantities import Quantity
 
 Cell = tuple[Setting, ...]
@@ -68,17 +69,17 @@ class Interaction:
         return f"{change} at {other.text(b)} − {change} at {other.text(b0)}"
 
     def difference(self, quantity: Quantity) -> Interval | Missing:
-        """Difference of the paired differences of final scores, seed by seed, with its t-interval."""
+        """Difference of the paired differences of final scores, seed by seed, with its interval."""
         *others, base = self.arms
         pairs = [compare(arm, base) for arm in others]
         why_not = next((why for pair in pairs if (why := pair.incomparable(quantity)) is not None), None)
         if why_not is not None:
             return why_not
-        scores = [arm.final_scores(quantity) for arm in self.arms]
+        scores = [final_scores(arm, quantity) for arm in self.arms]
         seeds = sorted(set.intersection(*map(set, scores), *(set(pair.seeds) for pair in pairs)))
         if seeds:
             ab, a0b, ab0, a0b0 = scores
-            return t_interval((ab[s] - a0b[s]) - (ab0[s] - a0b0[s]) for s in seeds)
+            return interval_of((ab[s] - a0b[s]) - (ab0[s] - a0b0[s]) for s in seeds)
         without = (arm.why_missing(quantity) for arm, found in zip(self.arms, scores, strict=True) if not found)
         return next(without, Missing("no seed finished in all four arms"))
 
@@ -102,7 +103,7 @@ def reference_setting(group: Results, factor: Factor, among: Iterable[Setting]) 
 
 def best_setting(line: Line, quantity: Quantity) -> Best | Missing:
     """The best setting of a line, and those not distinguishable from it; or why none can be named."""
-    scores = {setting: found for setting, arm in line.arms.items() if (found := arm.final_scores(quantity))}
+    scores = {setting: found for setting, arm in line.arms.items() if (found := final_scores(arm, quantity))}
     unknown = tuple(setting for setting in line.arms if setting not in scores)
     if len(scores) < 2:
         return next(line.arms[setting].why_missing(quantity) for setting in unknown)
@@ -114,11 +115,11 @@ def best_setting(line: Line, quantity: Quantity) -> Best | Missing:
     seeds = sorted(set.intersection(*map(set, scores.values()), *(set(pair.seeds) for pair in pairs)))
     if not seeds:
         return Missing("no seed finished at all settings")
-    means = {setting: t_interval(found[seed] for seed in seeds) for setting, found in scores.items()}
+    means = {setting: interval_of(found[seed] for seed in seeds) for setting, found in scores.items()}
     sign = -1 if quantity.better == "lower" else 1
     best = max(means, key=lambda setting: sign * means[setting].mean)
     differences = {
-        setting: t_interval(found[seed] - scores[best][seed] for seed in seeds)
+        setting: interval_of(found[seed] - scores[best][seed] for seed in seeds)
         for setting, found in scores.items()
         if setting != best
     }

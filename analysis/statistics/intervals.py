@@ -1,15 +1,37 @@
-"""Student's t-intervals over seeds: means, paired differences, log-ratios. Formulas in README.md."""
+"""Intervals over seeds and over the items that scores are measured on. Formulas in README.md."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A score of one run, or a difference of some, with its standard error over the items it was measured on."""
+
+    value: float
+    error: float = 0.0
+    """0 where it has none, or none was recorded."""
+    parts: tuple[float, ...] = ()
+    """What each part of the items adds to its luck, where that is recorded."""
+    difference: bool = False
+
+    def __sub__(self, other: Measured) -> Measured:
+        """The luck that both share cancels, part by part; as if they were measured on different items where no parts
+        are recorded, which is on the safe side."""
+        value, error = self.value - other.value, math.hypot(self.error, other.error)
+        if not self.parts or len(self.parts) != len(other.parts):
+            return Measured(value, error, difference=True)
+        parts = np.subtract(self.parts, other.parts)
+        return Measured(value, _error_of(parts), tuple(parts.tolist()), difference=True)
 
 
 @dataclass(frozen=True)
@@ -20,14 +42,15 @@ class Interval:
     low: float | None
     high: float | None
     n: int
+    agree: bool = False
+    """Whether all seeds have the same value, as scores on a few hundred items may by chance."""
 
     @property
     def no_conclusion(self) -> str:
-        """Why nothing follows: one seed, or no width (scores on a few hundred items may agree by chance); else ""."""
+        """Why nothing follows: one seed, or seeds that agree exactly; else ""."""
         if self.low is None or self.high is None:
             return "one seed, no interval"
-        flat = self.high - self.low <= 1e-9 * max(1.0, abs(self.mean))
-        return "the seeds agree exactly, so the interval has no width" if flat else ""
+        return "the seeds agree exactly, so how much others would differ is not known" if self.agree else ""
 
     def excludes(self, null: float) -> bool:
         """True when a conclusion can be drawn and `null` lies outside: the difference is distinguishable."""
@@ -36,34 +59,87 @@ class Interval:
         return not self.low <= null <= self.high
 
 
-def half_width(sample: NDArray[np.float64]) -> NDArray[np.float64]:
-    """t(n−1) · s/√n over the first axis, of n >= 2 values, s the sample standard deviation (Student 1908)."""
+def half_width(sample: NDArray[np.float64], errors: ArrayLike = 0.0) -> NDArray[np.float64]:
+    """√((t(n−1) · s/√n)² + (z · SE)²) over the first axis.
+
+    Args:
+        sample: (n, ...) values of n >= 2 seeds, s their sample standard deviation.
+        errors: (n, ...) their standard errors over the items; SE² is the mean of their squares. Seeds are measured on
+            the same items, whose luck is the same in all of them and does not shrink with n.
+    """
     from scipy import stats  # takes longer to import than all that `report --help` needs
 
-    return stats.t.ppf((1 + LEVEL) / 2, sample.shape[0] - 1) * stats.sem(sample)
+    by_seed = np.broadcast_to(np.asarray(errors, dtype=np.float64), sample.shape)
+    seeds = stats.t.ppf((1 + LEVEL) / 2, sample.shape[0] - 1) * stats.sem(sample)
+    items = stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(np.square(by_seed).mean(0))
+    return np.hypot(seeds, items)
 
 
-def t_interval(values: Iterable[float]) -> Interval:
-    """mean ± half_width. Raises ValueError on no values."""
-    sample = np.asarray(list(values), dtype=np.float64)
+def half_width_by_parts(sample: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """√((t(n−1) · s/√n)² + (t(K−1) · SE)²) over the first axis.
+
+    Args:
+        sample: (n, ...) values of n >= 2 seeds, s their sample standard deviation.
+        parts: (n, K, ...) what each of K parts of the items adds to the luck of each; SE is that of their means over
+            seeds.
+    """
+    from scipy import stats
+
+    items = stats.t.ppf((1 + LEVEL) / 2, parts.shape[1] - 1) * _error_of(parts.mean(0))
+    return np.hypot(half_width(sample), items)
+
+
+def _error_of(parts: NDArray[np.float64]) -> Any:
+    """√(K/(K−1) · Σ p²) over the first axis, of K parts whose sum is 0."""
+    count = parts.shape[0]
+    return np.sqrt(count / (count - 1) * np.square(parts).sum(0))
+
+
+def t_interval(values: Iterable[float], errors: Iterable[float] = ()) -> Interval:
+    """mean ± half_width; `errors`, one for each value, are 0 when not given. Raises ValueError on no values."""
+    sample, by_seed = np.asarray(list(values), dtype=np.float64), list(errors)
+    return _interval(sample, lambda: half_width(sample, by_seed or 0.0))
+
+
+def _interval(sample: NDArray[np.float64], half_width_of: Callable[[], Any]) -> Interval:
     n = sample.size
     if n == 0:
         raise ValueError("an interval needs at least one value")
     mean = float(sample.mean())
     if n == 1:
         return Interval(mean, None, None, 1)
-    half = float(half_width(sample))
-    return Interval(mean, mean - half, mean + half, n)
+    half = float(half_width_of())
+    agree = bool(np.ptp(sample) <= 1e-9 * max(1.0, abs(mean)))
+    return Interval(mean, mean - half, mean + half, n, agree)
 
 
-def paired_difference(arm: Mapping[int, float], reference: Mapping[int, float]) -> Interval | None:
-    """t-interval of arm − reference over the seeds that both have; None when there is none."""
+def interval_of(scores: Iterable[Measured]) -> Interval:
+    """Interval of scores by their standard errors; of differences by their parts, where all have them."""
+    found = list(scores)
+    if found and all(one.difference and one.parts for one in found):
+        sample, parts = np.asarray([one.value for one in found]), np.asarray([one.parts for one in found])
+        return _interval(sample, lambda: half_width_by_parts(sample, parts))
+    return t_interval((one.value for one in found), (one.error for one in found))
+
+
+def paired_difference(arm: Mapping[int, Measured], reference: Mapping[int, Measured]) -> Interval | None:
+    """Interval of arm − reference over the seeds that both have; None when there is none."""
     seeds = sorted(arm.keys() & reference.keys())
-    return t_interval(arm[s] - reference[s] for s in seeds) if seeds else None
+    return interval_of(arm[s] - reference[s] for s in seeds) if seeds else None
 
 
-def log_interval(values: Iterable[float]) -> Interval:
-    """Geometric mean with the t-interval of the logs, back on the original scale; values must be positive."""
-    inner = t_interval(math.log(value) for value in values)
+def log_interval(values: Iterable[float], errors: Iterable[float] = ()) -> Interval:
+    """Geometric mean with the interval of the logs, back on the original scale; values must be positive.
+
+    Args:
+        errors: standard errors of the logs, which are those of the values over the values.
+    """
+    inner = t_interval((math.log(value) for value in values), errors)
     low, high = (None if end is None else math.exp(end) for end in (inner.low, inner.high))
-    return Interval(math.exp(inner.mean), low, high, inner.n)
+    return Interval(math.exp(inner.mean), low, high, inner.n, inner.agree)
+
+
+def log_interval_of(scores: Iterable[Measured]) -> Interval:
+    """log_interval of scores and their standard errors."""
+    found = list(scores)
+    return log_interval((one.value for one in found), (one.error / one.value for one in found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
 from analysis.statistics.compare import mean_final_score
-from analysis.statistics.intervals import Interval, paired_difference
+from analysis.statistics.intervals import Interval, Measured, paired_difference
+from analysis.statistics.item_errors import final_scores, last_measured
 from experiments.records.quantities import Quantity
 
 BOUNDED = {"causal": "causal models", "all": "any model"}
@@ -24,7 +25,7 @@ class Level:
     name: str
     bounds: str
     """Whose scores it bounds, "causal" or "all"; nothing for a baseline."""
-    by_seed: dict[str, dict[int, float]]
+    by_seed: dict[str, dict[int, Measured]]
     """The value last recorded, by arm and seed."""
 
     @property
@@ -34,7 +35,7 @@ class Level:
     @property
     def value(self) -> float | None:
         """The value that all arms share; None where they differ."""
-        values = [value for seeds in self.by_seed.values() for value in seeds.values()]
+        values = [one.value for seeds in self.by_seed.values() for one in seeds.values()]
         return values[0] if np.ptp(values) <= 1e-9 * max(1.0, abs(values[0])) else None
 
     @property
@@ -42,21 +43,18 @@ class Level:
         """The different values of arms."""
         if self.value is not None:
             return [self.value]
-        return [float(np.mean([*seeds.values()])) for seeds in self.by_seed.values()]
+        return [_mean(seeds) for seeds in self.by_seed.values()]
 
     def of(self, arm: Arm) -> float | Missing:
         """The value of one arm, mean over its seeds."""
         recorded = self.by_seed.get(arm.name)
-        return float(np.mean([*recorded.values()])) if recorded else Missing(f"not recorded by {arm.name}")
+        return _mean(recorded) if recorded else Missing(f"not recorded by {arm.name}")
 
     def margin(self, arm: Arm) -> Interval | Missing:
         """How much better the final scores of an arm are, paired by seed; negative where they are worse."""
-        scores, levels = arm.final_scores(self.score), self.by_seed.get(arm.name, {})
-        sign = -1 if self.score.better == "lower" else 1
-        found = paired_difference(
-            {seed: sign * score for seed, score in scores.items()},
-            {seed: sign * level for seed, level in levels.items()},
-        )
+        scores, levels = final_scores(arm, self.score), self.by_seed.get(arm.name, {})
+        ours, theirs = (levels, scores) if self.score.better == "lower" else (scores, levels)
+        found = paired_difference(ours, theirs)
         if found is not None:
             return found
         return Missing(f"not recorded by {arm.name}") if scores else arm.why_missing(self.score)
@@ -66,7 +64,7 @@ def levels_of(group: Results, score: Quantity) -> list[Level]:
     """Chance and the other baselines, then the bounds; each from the worst to the best."""
     levels = []
     if score.chance is not None:
-        chance = {arm.name: {run.seed: score.chance for run in arm.runs} for arm in group.arms}
+        chance = {arm.name: {run.seed: Measured(score.chance) for run in arm.runs} for arm in group.arms}
         levels.append(Level(score, "chance", "", chance))
     for quantity in group.quantities:
         if quantity.level_of == score.name:
@@ -78,9 +76,13 @@ def levels_of(group: Results, score: Quantity) -> list[Level]:
     return sorted(levels, key=lambda level: (level.bounds != "", max(sign * value for value in level.values)))
 
 
-def _last_values(arm: Arm, quantity: Quantity) -> dict[int, float]:
-    series = {run.seed: run.series[quantity.name] for run in arm.runs if quantity.name in run.series}
-    return {seed: float(recorded.values[-1]) for seed, recorded in series.items() if recorded.values.size}
+def _last_values(arm: Arm, quantity: Quantity) -> dict[int, Measured]:
+    recorded = [run for run in arm.runs if quantity.name in run.series and run.series[quantity.name].values.size]
+    return {run.seed: last_measured(run, quantity) for run in recorded}
+
+
+def _mean(seeds: Mapping[int, Measured]) -> float:
+    return float(np.mean([one.value for one in seeds.values()]))
 
 
 def verdict(arm: Arm, levels: Sequence[Level]) -> str:

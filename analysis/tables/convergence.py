@@ -48,7 +48,7 @@ def budgets_table(
         for threshold in thresholds
         for arm in group.arms
     ]
-    caption = "Budget needed to reach each threshold: geometric mean over seeds with its 95 % t-interval."
+    caption = "Budget needed to reach each threshold: geometric mean over seeds with its 95 % interval."
     return Table(name, caption, columns, rows, shown)
 
 
@@ -89,7 +89,7 @@ def budget_ratios_table(pairs: Sequence[Comparison], thresholds: Sequence[Thresh
         for threshold in thresholds
     ]
     caption = (
-        "Budget ratio to the same threshold, paired by seed: geometric mean with the 95 % t-interval of its log. Above "
+        "Budget ratio to the same threshold, paired by seed: geometric mean with the 95 % interval of its log. Above "
         "1 the first arm needs more. A seed that never reaches the threshold leaves a bound and no interval."
     )
     return Table("budget_ratios", caption, columns, rows)
@@ -110,7 +110,10 @@ def crossovers_table(pairs: Sequence[Comparison], quantities: Sequence[Quantity]
         for pair in pairs
         for quantity in quantities
     ]
-    caption = "Where one arm overtakes the other: geometric mean over seeds, given where the lead changes in each."
+    caption = (
+        "Where one arm overtakes the other: geometric mean over seeds, given where the lead changes in each. Its "
+        "interval is over seeds alone: the luck of the items may move it further."
+    )
     return Table("crossovers", caption, columns, rows)
 
 

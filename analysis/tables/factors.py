@@ -36,7 +36,7 @@ def factor_scores_table(group: Results, factor: Factor, quantities: Sequence[Qua
         for arm in (arm for arm in group.arms if factor.settings.get(arm) == level):
             scores = (mean_final_score(arm, q) for q in quantities)
             rows.append((factor.text(level), arm.name, finished_of_planned(arm.runs), *scores, *beside))
-    caption = f"Final scores by {factor.name}, mean over seeds [95 % t-interval]."
+    caption = f"Final scores by {factor.name}, mean over seeds [95 % interval]."
     if published:
         caption += f" Published: {published.citation}."
     return Table(factor.slug, caption, columns, rows)
@@ -51,7 +51,7 @@ def factor_differences_table(factor: Factor, lines: Sequence[Line], quantities: 
     ]
     caption = (
         f"Final scores of arms that differ by {factor.name} alone, less those at the reference's setting; paired by "
-        "seed, with 95 % t-intervals."
+        "seed, with 95 % intervals."
     )
     return Table(f"{factor.slug}_differences", caption, (Column(factor.name), *_differences(quantities)), rows)
 
@@ -91,7 +91,7 @@ def best_settings_table(factor: Factor, lines: Sequence[Line], quantities: Seque
             rows.append((line.name, with_unit(quantity), factor.text(best.setting), best.score, alike, unknown))
     caption = (
         f"The {factor.name} with the best mean final score among arms that differ by it alone, over the seeds finished "
-        "at all of its settings that have scores, and the settings whose paired difference to it has a 95 % t-interval "
+        "at all of its settings that have scores, and the settings whose paired difference to it has a 95 % interval "
         "that does not exclude 0."
     )
     return Table(f"{factor.slug}_best", caption, columns, rows)
@@ -115,7 +115,7 @@ def interactions_table(found: Sequence[Interaction], quantities: Sequence[Quanti
     ]
     caption = (
         "How much the effect of one factor changes with another: differences of paired differences of final scores, "
-        "seed by seed, with 95 % t-intervals. Where the interval holds 0, the two effects may simply add up."
+        "seed by seed, with 95 % intervals. Where the interval holds 0, the two effects may simply add up."
     )
     columns = (Column("factors"), Column("arms"), *_differences(quantities))
     return Table("interactions", caption, columns, rows, shown=len(rows) <= MOST_SHOWN)

@@ -22,14 +22,14 @@ DIFFERENCE = (
 
 
 def final_scores_table(group: Results, quantities: Sequence[Quantity]) -> Table:
-    """Mean final score by arm with its t-interval over seeds."""
-    caption = "Final scores, mean over finished seeds [95 % t-interval]."
+    """Mean final score by arm with its interval."""
+    caption = "Final scores, mean over finished seeds [95 % interval]."
     return Table("final_scores", caption, *_means(group, quantities))
 
 
 def partial_scores_table(group: Results, quantities: Sequence[Quantity]) -> Table:
     """The same of metrics that not every arm answers."""
-    caption = "Final scores of metrics that not every arm answers, mean over finished seeds [95 % t-interval]."
+    caption = "Final scores of metrics that not every arm answers, mean over finished seeds [95 % interval]."
     return Table("final_scores_of_some", caption, *_means(group, quantities))
 
 
@@ -38,7 +38,7 @@ def own_scores_table(group: Results, quantities: Sequence[Quantity]) -> Table:
     columns, rows = _means(group, quantities)
     columns = (*columns[:2], Column("question"), *columns[2:])
     asked = [(*row[:2], arm.traits.question or "–", *row[2:]) for arm, row in zip(group.arms, rows, strict=True)]
-    caption = "Final scores on own questions, mean over finished seeds [95 % t-interval]."
+    caption = "Final scores on own questions, mean over finished seeds [95 % interval]."
     return Table("own_scores", caption, columns, asked)
 
 
@@ -67,14 +67,14 @@ def final_differences_table(
         for quantity in (*of_all, *of_some)
         if quantity in of_all or (pair.arm.recorded(quantity) and pair.reference.recorded(quantity))
     ]
-    caption = "Paired differences of final scores, mean over seeds [95 % t-interval]."
+    caption = "Paired differences of final scores, mean over seeds [95 % interval]."
     return Table("final_differences", caption, DIFFERENCE, rows)
 
 
 def own_differences_table(pairs: Sequence[Comparison], quantities: Sequence[Quantity]) -> Table:
     """Paired differences between arms that are asked the same question."""
     rows = [_difference(pair, quantity) for pair in pairs for quantity in quantities]
-    caption = "Paired differences between arms that are asked the same question, mean over seeds [95 % t-interval]."
+    caption = "Paired differences between arms that are asked the same question, mean over seeds [95 % interval]."
     return Table("own_differences", caption, DIFFERENCE, rows)
 
 

@@ -35,7 +35,7 @@ def levels_table(group: Results, score: Quantity) -> Table | None:
     ]
     described = [q.description for q in group.quantities if q.level_of == score.name and q.description]
     caption = (
-        f"Final {with_unit(score)}, mean over seeds [95 % t-interval], beside what it is read against. The verdict "
-        "rests on differences by seed. All seeds are tested on the same items, whose luck no interval covers."
+        f"Final {with_unit(score)}, mean over seeds [95 % interval], beside what it is read against. The verdict "
+        "rests on differences by seed, with the luck of the items in the score and in the level."
     )
     return Table(f"levels_{file_name(score.name)}", " ".join([caption, *dict.fromkeys(described)]), columns, rows)

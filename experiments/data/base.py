@@ -105,9 +105,9 @@ class BlockData(LightningDataModule, ABC):
         return None
 
     @property
-    def bayes_accuracies(self) -> dict[str, dict[str, float]]:
-        """By labelled task, the accuracy of the best guess from what a view of the text gives away; none where the
-        rules of the text are not known."""
+    def bayes_accuracies(self) -> dict[str, dict[str, Tensor]]:
+        """By labelled task, the expected accuracy of the best guess from what a view of the text gives away, one for
+        each test text, float64; none where the rules of the text are not known."""
         return {}
 
     def bayes_loss(self, view: View, tokens_BT: Tensor) -> Tensor | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+import torch
+
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
 from experiments.evaluation.linear_probe import (
     SCORES,
+    label_count,
     labels_of,
     linear_probe,
     majority_class,
@@ -15,6 +18,7 @@ from experiments.evaluation.linear_probe import (
     scores,
 )
 from experiments.evaluation.metric import SharedMetric
+from experiments.evaluation.standard_errors import error_name, mean_of_ratios, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Objective
 from objectives.checkpoint import build_objective
@@ -38,13 +42,18 @@ class ProbeBaseline(SharedMetric):
 
     @abstractmethod
     def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
-        """accuracy and macro_f1 on the test part of a task."""
+        """accuracy and macro_f1 on the test part of a task, with their standard errors."""
 
     def quantities(self) -> list[Quantity]:
         return [
-            Quantity(probe_quantity(task, f"{self.name}_{kind}"), self.words, unit, level_of=probe_quantity(task, kind))
+            one
             for task in self.data.labelled_tasks
             for kind, unit in SCORES.items()
+            for one in with_standard_error(
+                Quantity(
+                    probe_quantity(task, f"{self.name}_{kind}"), self.words, unit, level_of=probe_quantity(task, kind)
+                )
+            )
         ]
 
     def measure(self, objective: Objective) -> dict[str, float]:
@@ -61,8 +70,7 @@ class MajorityClass(ProbeBaseline):
     name, words = "majority", "majority class"
 
     def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
-        tested = labels_of(task.test)
-        return scores([majority_class(task)] * len(tested), tested)
+        return scores([majority_class(task)] * len(labels_of(task.test)), task.test)
 
 
 class BagOfTokens(ProbeBaseline):
@@ -85,39 +93,44 @@ class UntrainedEncoder(ProbeBaseline):
 
 
 class BayesAccuracy(SharedMetric):
-    """Accuracy of the best possible guess from a view of the text, where the rules of the text are known."""
+    """Expected accuracy of the best possible guess from a view of the text, where the rules of the text are known."""
 
     constant = True
 
     def quantities(self) -> list[Quantity]:
         return [
-            Quantity(
-                probe_quantity(task, f"bayes_accuracy_{view}"),
-                words,
-                "accuracy",
-                level_of=probe_quantity(task, "accuracy"),
-                bounds=bounds,  # type: ignore[arg-type]
-            )
+            one
             for task in self.data.labelled_tasks
             for view, (words, bounds) in CONTEXTS.items()
             if view in self.data.bayes_accuracies.get(task.name, {})
+            for one in with_standard_error(
+                Quantity(
+                    probe_quantity(task, f"bayes_accuracy_{view}"),
+                    words,
+                    "accuracy",
+                    level_of=probe_quantity(task, "accuracy"),
+                    bounds=bounds,  # type: ignore[arg-type]
+                )
+            )
         ]
 
     def measure(self, objective: Objective) -> dict[str, float]:
-        return {
-            probe_quantity(task, f"bayes_accuracy_{view}"): value
-            for task in self.data.labelled_tasks
-            for view, value in self.data.bayes_accuracies.get(task.name, {}).items()
-        }
+        measured: dict[str, float] = {}
+        for task in self.data.labelled_tasks:
+            items_G = torch.tensor([[label_count(text)] for text in task.test])
+            for view, accuracy_G in self.data.bayes_accuracies.get(task.name, {}).items():
+                name = probe_quantity(task, f"bayes_accuracy_{view}")
+                measured[name], measured[error_name(name)] = mean_of_ratios(accuracy_G[:, None] * items_G, items_G)
+        return measured
 
 
 def bag_of_tokens(task: EncodedTask, vocabulary_size: int) -> dict[str, float]:
-    """accuracy and macro_f1 of a logistic regression (C = 1) on token counts."""
+    """accuracy and macro_f1 of a logistic regression (C = 1) on token counts, with their standard errors."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(max_iter=300)
     model.fit(_counts(task.train, task.level, vocabulary_size), labels_of(task.train))
-    return scores(model.predict(_counts(task.test, task.level, vocabulary_size)), labels_of(task.test))
+    return scores(model.predict(_counts(task.test, task.level, vocabulary_size)), task.test)
 
 
 def _counts(texts: list[EncodedText], level: str, vocabulary_size: int) -> Any:

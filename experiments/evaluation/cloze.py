@@ -6,12 +6,13 @@ from torch import Tensor
 
 from experiments.evaluation.excess_loss import NATS, excess_quantities
 from experiments.evaluation.metric import NotMeasured, SharedMetric
+from experiments.evaluation.standard_errors import with_standard_error
 from experiments.evaluation.validation_loss import validation_loss
 from experiments.records.quantities import Quantity
 from objectives import Corruption, Key, Objective, View
 from objectives.mlm import cloze
 
-RECORDED = ("loss", "excess_loss", "excess_loss_standard_error")
+RECORDED = ("loss", "loss_standard_error", "excess_loss", "excess_loss_standard_error")
 
 
 class Cloze(SharedMetric):
@@ -33,21 +34,20 @@ class Cloze(SharedMetric):
             "The same gaps for every arm that can predict what [MASK] hides, with 80/10/10, whatever it was trained "
             "with; the loss can be compared among these arms."
         )
-        found = []
+        found: list[Quantity] = []
         for rate in self.rates:
             where, words = f"cloze/{rate:g}", f"at {100 * rate:g} % masked"
-            found.append(
-                Quantity(
-                    f"{where}/loss",
-                    f"validation loss {words}",
-                    NATS,
-                    better="lower",
-                    comparable="all",
-                    headline=False,
-                    figure="common mask rates",
-                    description=description,
-                )
+            loss = Quantity(
+                f"{where}/loss",
+                f"validation loss {words}",
+                NATS,
+                better="lower",
+                comparable="all",
+                headline=False,
+                figure="common mask rates",
+                description=description,
             )
+            found += with_standard_error(loss)
             found += excess_quantities(where, f"excess loss {words}", "excess loss at common mask rates")
         return found
 

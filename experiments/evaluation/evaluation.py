@@ -10,6 +10,7 @@ from typing import Any
 
 from experiments.data import BlockData
 from experiments.evaluation.metric import NotMeasured, SharedMetric
+from experiments.evaluation.standard_errors import Score
 from experiments.records.proof import values_digest
 from experiments.records.quantities import Declarations, MetricRecord
 from objectives import Objective
@@ -139,10 +140,12 @@ class Evaluation:
             known = next((one for one in declared.metrics if one.identity == record.identity), record)
             if is_measured(known, metric.constant, tokens):
                 continue
-            reason = ""
+            reason, parts = "", known.parts
             try:
                 with _blamed_on(record.class_path):
-                    found = {name: float(value) for name, value in metric.measure(objective).items()}
+                    scores = metric.measure(objective)
+                    found = {name: float(value) for name, value in scores.items()}
+                    parts = with_parts(known.parts, scores, tokens)
             except NotMeasured as why:
                 found, reason = {}, str(why)
             if undeclared := sorted(found.keys() - quantities.keys()):
@@ -152,7 +155,7 @@ class Evaluation:
                 )
             values |= found
             measured_at = dict(sorted({**known.measured_at, tokens: values_digest(tokens, found)}.items()))
-            now = replace(record, measured_at=measured_at, not_measured=reason)
+            now = replace(record, measured_at=measured_at, not_measured=reason, parts=parts)
             rest = _without_rivals(declared, record)
             declared = Declarations({**rest.quantities, **quantities}, (*rest.metrics, now))
         return values, self._in_order(declared)
@@ -186,6 +189,17 @@ def metric_record(
 ) -> MetricRecord:
     """What a metric of a configuration is called in the records, before it has been measured."""
     return MetricRecord(plain["class_path"], dict(plain.get("init_args") or {}), dict(measured_on), quantities)
+
+
+def with_parts(
+    known: Mapping[str, Mapping[str, list[float]]], scores: Mapping[str, float], tokens: int
+) -> dict[str, dict[str, list[float]]]:
+    """The parts recorded so far, with those of scores measured at a snapshot."""
+    found = {name: dict(by_tokens) for name, by_tokens in known.items()}
+    for name, score in scores.items():
+        if isinstance(score, Score) and score.parts:
+            found.setdefault(name, {})[str(tokens)] = list(score.parts)
+    return found
 
 
 def is_measured(record: MetricRecord, constant: bool, tokens: int) -> bool:

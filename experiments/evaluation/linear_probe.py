@@ -18,6 +18,7 @@ from torch import Tensor
 
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
 from experiments.evaluation.metric import SharedMetric
+from experiments.evaluation.standard_errors import error_name, mean_of_ratios, share, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Objective
 from objectives.inference.language_model import inference_mode
@@ -34,16 +35,17 @@ class LinearProbe(SharedMetric):
     """Linear probes of the frozen encoder, on every labelled task of the data."""
 
     def quantities(self) -> list[Quantity]:
-        found = []
+        found: list[Quantity] = []
         for task in self.data.labelled_tasks:
             imbalanced = majority_share(task) >= IMBALANCED
             features = "hidden state of each token" if task.level == "token" else "mean hidden state of each text"
+            texts = f" in {len(task.test):,} texts" if task.level == "token" else ""
             description = (
                 f"A logistic regression on the frozen {features}, for the labels of the task {task.name}: "
-                f"{len(label_set(task))} classes, {len(labels_of(task.test)):,} test items."
+                f"{len(label_set(task))} classes, {len(labels_of(task.test)):,} test items{texts}."
             )
             for kind, unit in SCORES.items():
-                found.append(
+                found += with_standard_error(
                     Quantity(
                         probe_quantity(task, kind),
                         f"{task.name} probe, {unit}",
@@ -71,7 +73,7 @@ def probe_quantity(task: EncodedTask, kind: str) -> str:
 
 
 def linear_probe(objective: Objective, task: EncodedTask) -> dict[str, float]:
-    """accuracy and macro_f1 on the test part."""
+    """accuracy and macro_f1 on the test part, with their standard errors."""
     # Imported here, because it takes 0.4 s that the start of a command can do without.
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -79,17 +81,40 @@ def linear_probe(objective: Objective, task: EncodedTask) -> dict[str, float]:
 
     train_ND, test_ND = (_features(objective, part, task.level) for part in (task.train, task.test))
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
-    return scores(model.fit(train_ND, labels_of(task.train)).predict(test_ND), labels_of(task.test))
+    return scores(model.fit(train_ND, labels_of(task.train)).predict(test_ND), task.test)
 
 
-def scores(predicted: Sequence[str], labels: Sequence[str]) -> dict[str, float]:
-    """accuracy and macro_f1 of some predictions."""
-    from sklearn.metrics import accuracy_score, f1_score
+def scores(predicted: Sequence[str], texts: Sequence[EncodedText]) -> dict[str, float]:
+    """accuracy and macro_f1 of what was predicted for the labels of some texts, with their standard errors.
 
+    Texts are the clusters: the labels in one text are not independent.
+    """
+    labels = labels_of(texts)
+    classes = {one: place for place, one in enumerate(sorted({*labels, *predicted}))}
+    named_N, true_N = (torch.tensor([classes[one] for one in some]) for some in (predicted, labels))
+    items_G = torch.tensor([label_count(text) for text in texts])
+    text_N = torch.repeat_interleave(torch.arange(len(texts)), items_G)
+
+    def counted(labels_N: Tensor, where_N: Tensor | slice = slice(None)) -> Tensor:
+        """How often each class occurs in each text, (G, K)."""
+        places_N = (text_N * len(classes) + labels_N)[where_N]
+        return torch.bincount(places_N, minlength=len(texts) * len(classes)).reshape(len(texts), -1).double()
+
+    right_GK = counted(true_N, named_N == true_N)
+    accuracy, error = share(right_GK.sum(1).tolist(), items_G.tolist())
+    # F1 of a class is 2 TP / (2 TP + FP + FN): its denominator is how often it was named and how often it was true.
+    macro_f1, f1_error = mean_of_ratios(2 * right_GK, counted(named_N) + counted(true_N))
     return {
-        "accuracy": float(accuracy_score(labels, predicted)),
-        "macro_f1": float(f1_score(labels, predicted, average="macro", zero_division=0.0)),
+        "accuracy": accuracy,
+        error_name("accuracy"): error,
+        "macro_f1": macro_f1,
+        error_name("macro_f1"): f1_error,
     }
+
+
+def label_count(text: EncodedText) -> int:
+    """One for a text, or one for each of its tokens."""
+    return 1 if isinstance(text.label, str) else len(text.label)
 
 
 def labels_of(texts: Sequence[EncodedText]) -> list[str]:

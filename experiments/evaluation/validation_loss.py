@@ -13,12 +13,14 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from experiments.data import BlockData
-from experiments.evaluation.excess_loss import NATS, ExcessLoss, excess_quantities
+from experiments.evaluation.excess_loss import NATS, ExcessLoss, by_block, excess_quantities
 from experiments.evaluation.metric import SharedMetric
+from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, folds, ratio, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Batch, Key, Objective, Predictions, View, evaluation_key
 from objectives.inference.language_model import inference_mode
 
+SCORES = ("loss", "accuracy", "bits_per_character")
 Views = Callable[[Tensor, Key], tuple[View, ...]]
 
 
@@ -29,8 +31,7 @@ class ValidationLoss(SharedMetric):
     def quantities(self) -> list[Quantity]:
         own = "On the question of the arm's own objective, by which only arms of the same question can be compared."
         characters = "Nats of the predicted tokens over the characters they stand for, in bits."
-        excess, error = excess_quantities("validation", "excess loss")
-        return [
+        scores = [
             Quantity("validation/loss", "validation loss", NATS, "lower", "question", figure="losses", description=own),
             Quantity("validation/accuracy", "validation accuracy", "accuracy", "higher", "question", description=own),
             Quantity(
@@ -41,17 +42,21 @@ class ValidationLoss(SharedMetric):
                 "question",
                 description=characters,
             ),
+        ]
+        return [
+            *(one for score in scores for one in with_standard_error(score)),
             Quantity("validation/density", "targets per validation token", "share"),
-            Quantity(
-                "validation/bayes_loss",
-                "Bayes loss",
-                NATS,
-                level_of="validation/loss",
-                bounds="all",
-                description="The lowest loss that any model can reach on the question.",
+            *with_standard_error(
+                Quantity(
+                    "validation/bayes_loss",
+                    "Bayes loss",
+                    NATS,
+                    level_of="validation/loss",
+                    bounds="all",
+                    description="The lowest loss that any model can reach on the question.",
+                )
             ),
-            excess,
-            error,
+            *excess_quantities("validation", "excess loss"),
         ]
 
     def measure(self, objective: Objective) -> dict[str, float]:
@@ -60,8 +65,8 @@ class ValidationLoss(SharedMetric):
 
 
 def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:
-    """loss (nats per target), accuracy, bits_per_character and density; with what `ExcessLoss` gives where the Bayes
-    loss of every view is known.
+    """loss (nats per target), accuracy and bits_per_character with their standard errors, and density; with what
+    `ExcessLoss` gives where the Bayes loss of every view is known.
 
     Args:
         views: what is read and predicted, of clean tokens; the objective's own views when not given.
@@ -73,18 +78,20 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
             batch = Batch(*(part.to(objective.device) for part in batch))
             batch_views = (views or objective.views)(batch.tokens_BT, evaluation_key(batch.index_B))
             predictions = [objective.predict(view, batch.tokens_BT) for view in batch_views]
-            loss.update(*predictions)
+            fold_B = folds(batch.index_B)
+            loss.update(fold_B, *predictions)
             bayes = [data.bayes_loss(view, batch.tokens_BT) for view in batch_views]
             answered = [bayes_BT for bayes_BT in bayes if bayes_BT is not None]
             if len(answered) < len(bayes):
                 known = False
             else:
-                excess.update(*zip(predictions, answered, strict=True))
-    return loss.compute() | (excess.compute() if known and excess.targets else {})
+                excess.update(fold_B, *zip(predictions, answered, strict=True))
+    return loss.compute() | (excess.compute() if known and excess.sums[2] else {})
 
 
 class NegativeLogLikelihood(Metric):
-    """Loss at target positions: nats per target, accuracy, bits per character of the original text.
+    """Loss at target positions: nats per target, accuracy, bits per character of the original text; each with its
+    standard error, which takes blocks as the units.
 
     Perplexity is exp(loss); it is not recorded, because it overflows. Bits per character divides by the
     characters that the regular targets stand for (end tokens cost nats but stand for no character); for CLM over whole
@@ -93,36 +100,36 @@ class NegativeLogLikelihood(Metric):
 
     full_state_update = False
     higher_is_better = False
-    nats: Tensor
-    targets: Tensor
-    regular: Tensor
-    correct: Tensor
+    loss: Tensor
+    accuracy: Tensor
+    bits_per_character: Tensor
     tokens: Tensor
 
     def __init__(self, characters_per_token: float) -> None:
         super().__init__()
         self.characters_per_token = characters_per_token
-        for name in ("nats", "targets", "regular", "correct", "tokens"):
-            self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        for name in SCORES:
+            self.add_state(name, torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("tokens", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, *views: Predictions) -> None:
-        """Add the predictions for the views of a batch; its tokens are counted once."""
-        for predictions in views:
-            self.nats += predictions.nats_N.sum()
-            self.targets += predictions.nats_N.numel()
-            self.regular += (~predictions.special_N).sum()
-            self.correct += predictions.correct_N.sum()
+    def update(self, fold_B: Tensor, *views: Predictions) -> None:
+        """Add the predictions for the views of a batch, of whose blocks fold_B are the `folds`; its tokens are counted
+        once."""
+        counted = [(one.nats_N, torch.ones_like(one.nats_N), one.correct_N, ~one.special_N) for one in views]
+        nats_B, targets_B, correct_B, regular_B = (
+            torch.stack([by_block(one, values[i]) for one, values in zip(views, counted, strict=True)]).sum(0)
+            for i in range(4)
+        )
+        self.loss += cluster_sums(nats_B, targets_B, fold_B)
+        self.accuracy += cluster_sums(correct_B, targets_B, fold_B)
+        self.bits_per_character += cluster_sums(nats_B / math.log(2), regular_B * self.characters_per_token, fold_B)
         self.tokens += views[0].targeted_BT.numel()
 
     def compute(self) -> dict[str, float]:
-        """loss, accuracy, bits_per_character and density; nan where there was no target."""
-        nats, targets, regular, correct, tokens = (
-            getattr(self, name).item() for name in ("nats", "targets", "regular", "correct", "tokens")
-        )
-        characters = regular * self.characters_per_token
-        return {
-            "loss": nats / targets if targets else math.nan,
-            "accuracy": correct / targets if targets else math.nan,
-            "bits_per_character": nats / math.log(2) / characters if characters else math.nan,
-            "density": targets / tokens if tokens else math.nan,
-        }
+        """loss, accuracy, bits_per_character, their standard errors, and density; nan where there was no target, and
+        standard errors where there was one block."""
+        found: dict[str, float] = {}
+        for name in SCORES:
+            found[name], found[error_name(name)] = ratio(getattr(self, name))
+        targets, tokens = self.loss[2].item(), self.tokens.item()
+        return found | {"density": targets / tokens if tokens else math.nan}

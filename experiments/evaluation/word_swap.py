@@ -28,6 +28,7 @@ from experiments.data import BlockData
 from experiments.data.evaluation_inputs import TextSentences
 from experiments.evaluation.metric import NotMeasured, SharedMetric
 from experiments.evaluation.minimal_pairs import outcome
+from experiments.evaluation.standard_errors import share, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Objective
 from objectives.inference.language_model import ObjectiveLanguageModel
@@ -70,15 +71,17 @@ class WordSwap(SharedMetric):
             f"Each arm scores sentences in its own way."
         )
         return [
-            Quantity(
-                "word_swap/accuracy",
-                "word-swap accuracy",
-                "accuracy",
-                better="higher",
-                comparable="all",
-                chance=0.5,
-                best=1.0,
-                description=description,
+            *with_standard_error(
+                Quantity(
+                    "word_swap/accuracy",
+                    "word-swap accuracy",
+                    "accuracy",
+                    better="higher",
+                    comparable="all",
+                    chance=0.5,
+                    best=1.0,
+                    description=description,
+                )
             ),
             Quantity("word_swap/ties", "word-swap ties", "share of pairs"),
         ]
@@ -164,14 +167,16 @@ def pairs_of_blocks(blocks: Sequence[list[int]], longest: int) -> list[Pair]:
 
 
 def prefer_original(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]:
-    """accuracy: share of pairs whose original scores higher, a tie counting ½; and the share of ties."""
+    """accuracy: share of pairs whose original scores higher, a tie counting ½, with its standard error over pairs; and
+    the share of ties."""
     sentences = [ids for pair in pairs for ids in pair]
     method = objective.traits.scores[0]
     scores = [total(one) for one in score_sentences(ObjectiveLanguageModel(objective), sentences, method)]
     if not all(map(math.isfinite, scores)):  # a diverged model prefers nothing
-        return {"accuracy": math.nan, "ties": math.nan}
+        return {"accuracy": math.nan, "accuracy_standard_error": math.nan, "ties": math.nan}
     outcomes = [outcome(original, changed) for original, changed in zip(scores[::2], scores[1::2], strict=True)]
-    return {"accuracy": math.fsum(outcomes) / len(pairs), "ties": outcomes.count(0.5) / len(pairs)}
+    accuracy, error = share(outcomes, [1.0] * len(outcomes))
+    return {"accuracy": accuracy, "accuracy_standard_error": error, "ties": outcomes.count(0.5) / len(pairs)}
 
 
 def _hash(text: str) -> int:

@@ -107,9 +107,10 @@ def state_posteriors(language: HiddenMarkov, symbols_BL: Tensor, view: StateView
     return _finite(joint_BLS / joint_BLS.sum(-1, keepdim=True), "this language")
 
 
-def bayes_accuracy(posteriors_BLS: Tensor) -> float:
-    """Expected accuracy of naming the most probable state: no classifier that knows as much does better."""
-    return float(posteriors_BLS.max(-1).values.mean())
+def bayes_accuracy(posteriors_BLS: Tensor) -> Tensor:
+    """Expected accuracy, in each block, of naming the most probable state; (B,) float64. No classifier that knows as
+    much does better."""
+    return posteriors_BLS.max(-1).values.mean(1)
 
 
 def _past(language: HiddenMarkov, evidence_BLS: Tensor) -> Tensor:

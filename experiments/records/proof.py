@@ -128,12 +128,16 @@ def without_unproven(rows: Sequence[Row], declared: Declarations) -> Declaration
     """The declarations without the measurements whose rows are not those that were measured: they are made again."""
     found = unproven(rows, declared)
 
-    def kept(metric: MetricRecord) -> dict[int, str]:
+    def kept(metric: MetricRecord) -> MetricRecord:
         wrong = found.get(metric.class_path, set())
-        return {tokens: digest for tokens, digest in metric.measured_at.items() if tokens not in wrong}
+        measured_at = {tokens: digest for tokens, digest in metric.measured_at.items() if tokens not in wrong}
+        parts = {
+            name: {tokens: of for tokens, of in by.items() if int(tokens) in measured_at}
+            for name, by in metric.parts.items()
+        }
+        return replace(metric, measured_at=measured_at, parts=parts)
 
-    metrics = (replace(metric, measured_at=kept(metric)) for metric in declared.metrics)
-    return replace(declared, metrics=tuple(metrics))
+    return replace(declared, metrics=tuple(map(kept, declared.metrics)))
 
 
 def is_proven(row: Row, declared: Declarations) -> bool:

@@ -95,6 +95,10 @@ class MetricRecord:
     """Tokens read at each snapshot at which it has been measured -> digest of what it measured there."""
     not_measured: str = ""
     """Why it measures nothing of this objective, if so."""
+    parts: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """By quantity and tokens read: what each of some parts of the items adds to the luck of the score. The sum is 0;
+    that of the squares, times n / (n − 1) for n parts, estimates the variance over items. What two scores share of it
+    cancels in their difference."""
 
     @property
     def identity(self) -> tuple[str, Any, Any]:

@@ -11,6 +11,7 @@ import pytest
 from analysis.records.read_results import read_results
 from analysis.report import main, write_report
 from analysis.statistics.intervals import paired_difference, t_interval
+from analysis.statistics.item_errors import final_scores
 from tests.support.declarations import declaration
 from tests.support.grids import CLM, MLM, minimal
 from tests.support.pages import Page, read_table
@@ -75,7 +76,7 @@ def test_csv_holds_the_numbers_in_full(pair_grid, pair_report):
         run.name: run.final_score(WORD_SWAP) for run in read_results(pair_grid).runs
     }
     assert next(r for r in by_seed if r["arm"] == "clm")["cloze/0.3/loss"].startswith("missing (")
-    difference = paired_difference(mlm.final_scores(WORD_SWAP), clm.final_scores(WORD_SWAP))
+    difference = paired_difference(final_scores(mlm, WORD_SWAP), final_scores(clm, WORD_SWAP))
     rows = {row["quantity"]: row for row in read_table(pair_report / "tables" / "final_differences.csv")}
     assert float(rows["word-swap accuracy"]["mean"]) == difference.mean
 

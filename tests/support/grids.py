@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,14 @@ import numpy as np
 from analysis.statistics.curves import Curve
 from experiments.records import durable, metrics_file, run_directory
 from experiments.records.proof import Chain, TrainingProof, training_rows, values_digest, write_done
-from experiments.records.quantities import TRAINING, Declarations, MetricRecord, Quantity, write_declarations
+from experiments.records.quantities import (
+    TRAINING,
+    Declarations,
+    MetricRecord,
+    Quantity,
+    read_declarations,
+    write_declarations,
+)
 from tests.support.declarations import declaration, metric_records
 
 SNAPSHOTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
@@ -56,7 +63,7 @@ def rising(start: float, end: float, half: float, noise: float = 0.0) -> Course:
 
 def curve(x: Sequence[float], y: Sequence[float], seed: int = 0, finished: bool = True) -> Curve:
     """A curve as statistics read it."""
-    return Curve(seed, np.asarray(x, float), np.asarray(y, float), finished)
+    return Curve(seed, np.asarray(x, float), np.asarray(y, float), finished, np.zeros(len(y)))
 
 
 CLM = ArmPlan("clm", "CLM", "causal", density=0.99, factors={"objective": "clm"})
@@ -230,6 +237,16 @@ def prove_again(run: Path) -> None:
     rows, stream = metrics_file.read_metrics(run), metrics_file.read_stream(run)
     proof = TrainingProof(rows[-1].tokens, Chain().extended(training_rows(rows)), Chain().extended(stream))
     write_done(run, proof)
+
+
+def record_parts(run: Path, parts: Mapping[str, Iterable[float]]) -> None:
+    """Add what the parts of the items did to some scores at the last snapshot of a run."""
+    declared, at = read_declarations(run), str(SNAPSHOTS[-1])
+    metrics = [
+        replace(one, parts={name: {at: list(parts[name])} for name in one.quantities if name in parts} or one.parts)
+        for one in declared.metrics
+    ]
+    write_declarations(run, replace(declared, metrics=tuple(metrics)))
 
 
 class GridBuilder:

@@ -1,12 +1,14 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from analysis.records.read_results import read_results
+from analysis.statistics.intervals import t_interval
 from analysis.statistics.levels import levels_of, not_beaten, verdict
 from experiments.records.quantities import Quantity
 from tests.support.declarations import declaration
-from tests.support.grids import CLM, MLM, STATES_ACCURACY, constant
+from tests.support.grids import CLM, MLM, STATES_ACCURACY, constant, record_parts
 
 STATES = declaration(STATES_ACCURACY)
 
@@ -46,7 +48,7 @@ def test_a_level_may_differ_by_arm(known_rules):
         ((0.79, 0.82, 0.85), "not distinguishable from the best that a causal model can reach"),
         ((0.68, 0.70, 0.72), "below the best that a causal model can reach"),
         ((0.85,), "one seed, no interval"),
-        ((0.85, 0.85), "the seeds agree exactly, so the interval has no width"),
+        ((0.85, 0.85), "the seeds agree exactly, so how much others would differ is not known"),
     ],
 )
 def test_verdict_beside_a_bound_for_causal_models(builder, scores, says):
@@ -92,3 +94,36 @@ def test_a_level_without_scores_says_why(builder):
     group = read_results(builder.finish())
     swap = declaration("word_swap/accuracy")
     assert "resumable" in verdict(group.arms[0], levels_of(group, swap)) and levels_of(group, STATES) == []
+
+
+def test_a_margin_carries_the_luck_of_the_items_of_score_and_baseline(builder):
+    """By the seeds alone the encoder would be above the baseline for certain."""
+    score, error = Quantity("my/score", "score", "share", "higher", "all", standard_error="my/error"), "my/error"
+    base = Quantity("my/base", "base", "share", level_of="my/score", standard_error="my/base_error")
+    declared = (score, base, Quantity(error, "e", "share"), Quantity("my/base_error", "e", "share"))
+    levels = {"my/base": [0.5] * 3, error: [0.03] * 3, "my/base_error": [0.04] * 3}
+    group = grid(builder, (0.55, 0.56, 0.57), levels, score=score, declared=declared)
+    (level,) = levels_of(group, score)
+    margin = level.margin(group.arms[0])
+    assert margin.high - margin.mean == pytest.approx(((4.302653 * 0.01 / 3**0.5) ** 2 + (1.959964 * 0.05) ** 2) ** 0.5)
+    assert verdict(group.arms[0], [level]) == "not distinguishable from base"
+    assert t_interval([0.05, 0.06, 0.07]).excludes(0)
+
+
+def test_the_luck_that_score_and_level_share_cancels_where_its_parts_are_recorded(builder):
+    """The losses of blocks vary much, and so does the Bayes loss on them; the excess over it does not."""
+    loss = Quantity("my/loss", "loss", "nats", "lower", "question", standard_error="my/loss_error")
+    level = Quantity(
+        "my/bayes", "Bayes loss", "nats", level_of="my/loss", bounds="all", standard_error="my/bayes_error"
+    )
+    errors = tuple(Quantity(f"my/{name}_error", name, "nats") for name in ("loss", "bayes"))
+    levels = {"my/bayes": [3.0] * 3, "my/loss_error": [0.5] * 3, "my/bayes_error": [0.5] * 3}
+    group = grid(builder, (3.1, 3.11, 3.12), levels, score=loss, declared=(loss, level, *errors))
+    (found,) = levels_of(group, loss)
+    assert verdict(group.arms[0], [found]) == "not distinguishable from the best that any model can reach"
+    luck = np.random.default_rng(0).normal(0, 0.1, 20)
+    for run in group.arms[0].runs:
+        record_parts(run.directory, {"my/bayes": luck - luck.mean(), "my/loss": (luck - luck.mean()) * 1.02})
+    group = read_results(builder.directory)
+    (found,) = levels_of(group, loss)
+    assert verdict(group.arms[0], [found]) == "above the best that any model can reach"

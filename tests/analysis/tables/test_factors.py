@@ -4,6 +4,7 @@ from analysis.records.factors import varying_factors
 from analysis.records.read_results import read_results
 from analysis.statistics.factor_effects import interactions, lines
 from analysis.statistics.intervals import paired_difference
+from analysis.statistics.item_errors import final_scores
 from analysis.tables.factors import (
     best_settings_table,
     factor_differences_table,
@@ -43,7 +44,9 @@ def test_mask_rate_differences_are_paired_by_seed_and_taken_from_the_reference(r
     assert table.name == "mask_rate_differences"
     assert [row[1] for row in table.rows] == ["mlm-0.33 − mlm-0.15", "mlm-0.5 − mlm-0.15"]
     for row, name in zip(table.rows, ("mlm-0.33", "mlm-0.5"), strict=True):
-        assert row[2] == paired_difference(arms[name].final_scores(WORD_SWAP), arms["mlm-0.15"].final_scores(WORD_SWAP))
+        assert row[2] == paired_difference(
+            final_scores(arms[name], WORD_SWAP), final_scores(arms["mlm-0.15"], WORD_SWAP)
+        )
     assert table.rows[1][-1] == "all"
 
 

@@ -74,7 +74,11 @@ def test_baselines_are_levels_of_the_scores_of_the_probe():
     for metric in (MajorityClass(), BagOfTokens(), UntrainedEncoder(), BayesAccuracy()):
         assert metric.constant
         metric.prepare(data)
-        for quantity in metric.quantities():
+        declared = {quantity.name: quantity for quantity in metric.quantities()}
+        levels = [quantity for quantity in declared.values() if quantity.level_of]
+        assert len(declared) == 2 * len(levels)
+        for quantity in levels:
+            assert declared[quantity.standard_error].unit == quantity.unit
             assert scores[quantity.level_of].unit == quantity.unit and not quantity.comparable
             bounds[quantity.name] = quantity.bounds
     assert [name for name, whom in bounds.items() if whom == "causal"] == ["probe/states/bayes_accuracy_past"]
@@ -90,3 +94,13 @@ def test_macro_f1_is_the_headline_of_an_imbalanced_task(monkeypatch, rare, headl
     probe = LinearProbe()
     probe.prepare(data)
     assert [quantity.unit for quantity in probe.quantities() if quantity.headline] == [headline]
+
+
+def test_the_bayes_accuracy_has_the_standard_error_of_a_mean_over_blocks():
+    data, metric = make_data(), BayesAccuracy()
+    metric.prepare(data)
+    found = metric.measure(build(CLM, vocabulary=data.vocabulary))
+    for view, accuracy_B in data.bayes_accuracies["states"].items():
+        assert found[f"probe/states/bayes_accuracy_{view}"] == pytest.approx(accuracy_B.mean().item())
+        expected = accuracy_B.std().item() / len(accuracy_B) ** 0.5
+        assert found[f"probe/states/bayes_accuracy_{view}_standard_error"] == pytest.approx(expected)

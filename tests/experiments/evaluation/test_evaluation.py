@@ -9,7 +9,13 @@ from experiments.corpora import LocalText
 from experiments.data import TextData
 from experiments.evaluation.evaluation import DEFAULT_METRICS, Evaluation, EvaluationConfig, build_metric
 from experiments.evaluation.metric import SharedMetric
-from experiments.records.quantities import Declarations, Quantity
+from experiments.records.quantities import (
+    Declarations,
+    Quantity,
+    drop_measurements,
+    read_declarations,
+    write_declarations,
+)
 from experiments.text.tokenizer import TokenizerConfig
 from objectives import CLM, MLM, Corruption
 from tests.support.known_rules import make_data
@@ -105,6 +111,29 @@ def test_all_that_is_measured_is_declared_and_refers_to_what_is_declared(data):
             assert name == quantity.name and quantity.label and quantity.unit
             assert {quantity.level_of, quantity.standard_error} - {""} <= declared.quantities.keys()
             assert not quantity.comparable or quantity.description
+            if quantity.comparable or quantity.level_of:
+                assert quantity.standard_error and (quantity.standard_error in values) == (name in values)
+
+
+def test_what_parts_of_the_items_add_is_recorded_at_each_snapshot_and_forgotten_with_it(tmp_path):
+    data, metrics = make_data(validation_blocks=64), [metric("ValidationLoss"), metric("LinearProbe")]
+    model, evaluation = build(CLM, vocabulary=data.vocabulary), Evaluation(data, metrics)
+    values, declared = evaluation.measure(model, Declarations(), 64)
+    _, declared = evaluation.measure(model, declared, 128)
+    assert all(type(value) is float for value in values.values())
+    write_declarations(tmp_path, declared)
+    (losses, probes) = read_declarations(tmp_path).metrics
+    for name in ("validation/loss", "validation/accuracy", "validation/bayes_loss", "validation/excess_loss"):
+        first, second = losses.parts[name]["64"], losses.parts[name]["128"]
+        assert first == second and sum(first) == pytest.approx(0, abs=1e-4)
+        assert (sum(part**2 for part in first) * 20 / 19) ** 0.5 == pytest.approx(
+            values[f"{name}_standard_error"], rel=0.6
+        )
+    loss, bayes, excess = (losses.parts[f"validation/{name}loss"]["64"] for name in ("", "bayes_", "excess_"))
+    assert [one - other for one, other in zip(loss, bayes, strict=True)] == pytest.approx(excess, abs=1e-5)
+    assert set(probes.parts) <= {"probe/states/accuracy", "probe/states/macro_f1"}
+    drop_measurements(tmp_path, [64])
+    assert all(list(by) == ["64"] for one in read_declarations(tmp_path).metrics for by in one.parts.values())
 
 
 class Counted(SharedMetric):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from experiments.evaluation.excess_loss import ExcessLoss
+from experiments.evaluation.standard_errors import folds
 from experiments.evaluation.validation_loss import validation_loss
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
 from objectives import CLM, IGNORE, MLM, Corruption, Predictions
@@ -16,6 +17,7 @@ from tests.support.objectives import build
 LANGUAGE = HiddenMarkov(2, 3, transition_concentration=0.7, emission_concentration=0.7, length=4, seed=1)
 CORRUPTION = Corruption(0.5)
 SEP, MASK = 3, 4
+FOLDS_B = folds(torch.arange(50))
 
 
 def of_nats(targeted, nats):
@@ -27,18 +29,31 @@ def test_excess_by_hand():
     excess = ExcessLoss()
     targeted = torch.tensor([[True, True, False], [False, True, False]])
     bayes = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
-    excess.update((of_nats(targeted, torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)), bayes))
+    excess.update(FOLDS_B[:2], (of_nats(targeted, torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64)), bayes))
     mean = 1.2 / 3
-    error = ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2) ** 0.5 / 3
-    expected = {"bayes_loss": 2.0, "excess_loss": mean, "excess_loss_standard_error": error}
+    error = (2 / 1 * ((1.0 - 2 * mean) ** 2 + (0.2 - mean) ** 2)) ** 0.5 / 3
+    expected = {
+        "bayes_loss": 2.0,
+        "bayes_loss_standard_error": (2 / 1 * ((3.0 - 2 * 2) ** 2 + (3.0 - 2) ** 2)) ** 0.5 / 3,
+        "excess_loss": mean,
+        "excess_loss_standard_error": error,
+    }
     assert excess.compute() == pytest.approx(expected)
+
+
+def test_of_one_block_the_standard_error_is_not_known_and_luck_is_no_error():
+    excess = ExcessLoss()
+    lucky = of_nats(torch.ones(1, 4, dtype=torch.bool), torch.full((4,), 1.9, dtype=torch.float64))
+    excess.update(FOLDS_B[:1], (lucky, torch.full((1, 4), 2.0, dtype=torch.float64)))
+    found = excess.compute()
+    assert found["excess_loss"] == pytest.approx(-0.1) and math.isnan(found["excess_loss_standard_error"])
 
 
 def test_a_loss_far_below_the_bayes_loss_is_an_error():
     excess = ExcessLoss()
     bayes = torch.full((50, 4), 2.0, dtype=torch.float64)
     nats = 1.9 + 0.01 * torch.rand(200, dtype=torch.float64)
-    excess.update((of_nats(torch.ones(50, 4, dtype=torch.bool), nats), bayes))
+    excess.update(FOLDS_B, (of_nats(torch.ones(50, 4, dtype=torch.bool), nats), bayes))
     with pytest.raises(ArithmeticError, match="below the Bayes loss"):
         excess.compute()
 

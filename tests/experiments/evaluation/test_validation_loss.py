@@ -8,22 +8,62 @@ import torch
 from experiments.evaluation.validation_loss import NegativeLogLikelihood
 from objectives import Predictions
 
+FOLD = torch.zeros(1, dtype=torch.int64)
+
 
 def predictions(nats, correct, special, read):
+    """Of one block, with the targets in front."""
     flags = [torch.tensor(values, dtype=torch.bool) for values in (correct, special)]
-    return Predictions(torch.zeros(1, read, dtype=torch.bool), torch.tensor(nats).double(), *flags)
+    return Predictions((torch.arange(read) < len(nats))[None], torch.tensor(nats).double(), *flags)
 
 
 def test_loss_by_hand():
     metric = NegativeLogLikelihood(characters_per_token=4.0)
-    metric.update(predictions([1.0, 2.0], [True, True], [False, True], read=5))
-    metric.update(predictions([4.5], [False], [False], read=5))
+    metric.update(FOLD, predictions([1.0, 2.0], [True, True], [False, True], read=5))
+    metric.update(FOLD, predictions([4.5], [False], [False], read=5))
+    bits = 7.5 / math.log(2) / 8
     assert metric.compute() == pytest.approx(
-        {"loss": 2.5, "accuracy": 2 / 3, "bits_per_character": 7.5 / math.log(2) / 8, "density": 0.3}
+        {
+            "loss": 2.5,
+            "loss_standard_error": (2 * ((3 - 2 * 2.5) ** 2 + (4.5 - 2.5) ** 2)) ** 0.5 / 3,
+            "accuracy": 2 / 3,
+            "accuracy_standard_error": (2 * ((2 - 4 / 3) ** 2 + (0 - 2 / 3) ** 2)) ** 0.5 / 3,
+            "bits_per_character": bits,
+            "bits_per_character_standard_error": (2 * ((3 - 4.5) / 2 / math.log(2)) ** 2 * 2) ** 0.5 / 8,
+            "density": 0.3,
+        }
     )
+
+
+def test_views_of_one_batch_are_one_set_of_blocks():
+    """A block whose views are all hard is one hard block, not several."""
+    metric = NegativeLogLikelihood(1.0)
+    for nats in ([1.0, 2.0], [4.0, 4.5]):
+        one = predictions(nats, [True, False], [False, False], read=3)
+        metric.update(FOLD, one, one)
+    twice = metric.compute()
+    single = NegativeLogLikelihood(1.0)
+    for nats in ([1.0, 2.0], [4.0, 4.5]):
+        single.update(FOLD, predictions(nats, [True, False], [False, False], read=3))
+    for name in ("loss", "loss_standard_error", "accuracy", "bits_per_character_standard_error"):
+        assert twice[name] == pytest.approx(single.compute()[name])
+
+
+def test_two_halves_of_the_blocks_add_up_to_the_whole():
+    """As ranks do: torchmetrics adds their states up."""
+    draw = torch.Generator().manual_seed(0)
+    parts, whole = [NegativeLogLikelihood(1.5) for _ in range(2)], NegativeLogLikelihood(1.5)
+    for place in range(10):
+        nats = (torch.rand(1 + place % 4, generator=draw) * 5).tolist()
+        one = predictions(nats, [n < 2 for n in nats], [n > 4 for n in nats], read=6)
+        parts[place % 2].update(FOLD, one)
+        whole.update(FOLD, one)
+    for name in ("loss", "accuracy", "bits_per_character", "tokens"):
+        setattr(parts[0], name, getattr(parts[0], name) + getattr(parts[1], name))
+    assert parts[0].compute() == pytest.approx(whole.compute(), rel=1e-12)
 
 
 def test_without_targets_the_loss_is_nan():
     metric = NegativeLogLikelihood(1.0)
-    metric.update(predictions([], [], [], read=4))
+    metric.update(FOLD, predictions([], [], [], read=4))
     assert math.isnan(metric.compute()["loss"]) and metric.compute()["density"] == 0

@@ -129,7 +129,9 @@ def scores(monkeypatch, *values):
 
 def test_ties_count_half(monkeypatch):
     result = scores(monkeypatch, [-1.0], [-2.0], [-3.0], [-1.0, -1.0], [-2.0], [-2.0])
-    assert result == {"accuracy": 1.5 / 3, "ties": 1 / 3}
+    # Of 1, 0, ½ and the four that are added: the standard error of a mean of 0.5 over seven.
+    error = (7 / 6 * (2 * 0.25 + 4 * 0.25)) ** 0.5 / 7
+    assert result == pytest.approx({"accuracy": 1.5 / 3, "accuracy_standard_error": error, "ties": 1 / 3})
 
 
 def test_a_diverged_model_prefers_nothing(monkeypatch):
