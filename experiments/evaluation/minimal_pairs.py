@@ -1,4 +1,4 @@
-"""Statistics of minimal pairs: how often a model prefers the good sentence to the bad one."""
+"""Statistics of minimal pairs: how often a model prefers the good sentence to the bad one. Intervals are over pairs."""
 
 from __future__ import annotations
 

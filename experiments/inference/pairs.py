@@ -1,4 +1,8 @@
-"""`clm-vs-mlm pairs`: minimal pairs, such as those of BLiMP, put to one model or to several."""
+"""`clm-vs-mlm pairs`: minimal pairs, such as those of BLiMP, put to one model or to several.
+
+Intervals are over pairs: how these models would do on more pairs of the kind. What models of other seeds would do is
+not in them; word swap, a metric of every run, has intervals over both in a report.
+"""
 
 from __future__ import annotations
 

@@ -99,3 +99,17 @@ def test_causal_arms_alone_have_no_published_objectives(builder):
     builder.run(minimal(CLM), 0)
     document = compose(read_results(builder.finish()), [], "tokens", True)
     assert "published_objective" not in [table.name for table in document.tables]
+
+
+def test_the_report_says_how_intervals_are_made_and_which_leave_out_the_items(builder):
+    for seed in range(2):
+        for plan in (CLM, MLM):
+            builder.run(on_known_rules(plan, falling(20), 3.4, rising(0.5, 0.78, 2_000, 0.003)), seed)
+    document = compose(read_results(builder.finish()), [], "tokens", True)
+    (section,) = [one for one in document.sections if one.anchor == "intervals"]
+    text = " ".join(section.text)
+    assert "mean ± √((t · s/√n)² + (z · SE)²)" in text
+    seeds_alone, lacking = section.text[-2:]
+    assert "states probe, accuracy" in seeds_alone and "excess loss" not in seeds_alone
+    assert "No parts are recorded of excess loss (nats per target)" in lacking
+    assert "over n seeds and over the items" in " ".join(document.summary)

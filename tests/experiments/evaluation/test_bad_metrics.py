@@ -83,7 +83,7 @@ def test_broken_contracts_are_named():
 
 def test_what_is_no_number_is_recorded_as_such():
     values, declared = measured(NotANumber)
-    assert math.isnan(values["my/score"]) and declared.metrics[0].measured_at == (10,)
+    assert math.isnan(values["my/score"]) and list(declared.metrics[0].measured_at) == [10]
 
 
 @pytest.mark.parametrize("metrics, reason", [(None, "is null"), ([plain(Good), plain(Good)], "Good twice")])
