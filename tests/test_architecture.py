@@ -34,7 +34,7 @@ LAYERS = {
         ["clm", "mlm", "checkpoint", "inference"],
     ],
     "experiments": [
-        ["records", "shipped"],
+        ["records", "shipped", "strict_yaml"],
         ["configs", "grids"],
         ["corpora"],
         ["languages", "text"],

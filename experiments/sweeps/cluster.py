@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
+from experiments.strict_yaml import parse_yaml
 
 
 class ClusterExecutor:
@@ -50,5 +50,5 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not key or not equals:
             raise ValueError(f"--submitit takes KEY=VALUE pairs such as timeout_min=120, but got {pair!r}")
-        parameters[key] = yaml.safe_load(value)
+        parameters[key] = parse_yaml(value, f"--submitit {pair}")
     return parameters

@@ -12,13 +12,14 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 import yaml
-from jsonargparse import Namespace, set_parsing_settings
+from jsonargparse import Namespace, set_loader, set_parsing_settings
 from lightning_fabric.plugins.environments import SLURMEnvironment
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments.data import BlockData
 from experiments.evaluation.evaluation import DEFAULT_METRICS, EvaluationConfig
 from experiments.records import durable, run_directory
+from experiments.strict_yaml import parse_setting
 from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from experiments.training.help import FIT, RunParser
@@ -64,6 +65,7 @@ class ObjectiveCLI(LightningCLI):
             import_path_allowlist=[*OUR_PACKAGES, *allowed_imports],
             docstring_parse_attribute_docstrings=True,
         )
+        set_loader("yaml", parse_setting, (yaml.YAMLError,))
         super().__init__(
             Objective,
             BlockData,

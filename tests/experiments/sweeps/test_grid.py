@@ -1,5 +1,6 @@
 """Grids: what becomes of axes, names and overrides; and every shipped YAML."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,61 @@ def test_a_reference_that_could_mean_two_things_is_refused(tmp_path):
 def test_a_level_without_a_name_is_refused(tmp_path, levels):
     with pytest.raises(ValueError, match="a level of axis arm has no name"):
         read_grid(write_grid(tmp_path / "g.yaml", axes={"arm": levels}))
+
+
+def write_text_grid(path, text):
+    path.write_text(f"base: {{}}\nseeds: [1]\n{text}")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "axes:\n  arm:\n    MLM 15%: {a: 1}\n    MLM 15%: {a: 2}\n",
+            "line 6: the key 'MLM 15%' stands twice .* line 5",
+        ),
+        ("axes: {arm: {a: {x: 1}}}\naxes: {other: {b: {x: 2}}}\n", "line 4: the key 'axes' stands twice"),
+        ("title: [a]\n", "title must be text on one line"),
+        ("imports: [{a: b}]\n", "imports must be text on one line"),
+        ('title: "a\\nb"\n', "title must be text on one line"),
+    ],
+)
+def test_a_grid_that_could_be_read_in_two_ways_is_refused(text, words, tmp_path):
+    with pytest.raises(ValueError, match=rf"g\.yaml.*{words}"):
+        read_grid(write_text_grid(tmp_path / "g.yaml", text))
+
+
+def test_names_stay_what_they_are_written_as(tmp_path):
+    text = """
+title: 2024-01-01
+reference: on; 0.10
+axes:
+  arm: {on: {a: 1}, off: {a: 2}, 2024-01-01: {a: 3}, null: {a: 4}, 1e3: {a: 5}}
+  rate: [0.10, 1e-3, 2024-01-01, yes, null]
+"""
+    grid = read_grid(write_text_grid(tmp_path / "g.yaml", text))
+    assert grid.title == "2024-01-01"
+    assert list(dict.fromkeys(cell.factors["arm"] for cell in grid.cells)) == ["on", "off", "2024-01-01", "null", "1e3"]
+    rates = {cell.factors["rate"]: cell.config["rate"] for cell in grid.cells}
+    assert rates == {"0.10": 0.1, "1e-3": 0.001, "2024-01-01": "2024-01-01", "yes": True, "null": None}
+    assert json.dumps([cell.config for cell in grid.cells])
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_no_generator_takes_is_refused(seed, tmp_path):
+    with pytest.raises(ValueError, match=f"seeds go from 0 to 4,294,967,295, but one is {seed}"):
+        read_grid(write_grid(tmp_path / "g.yaml", seeds=[1, seed]))
+    assert read_grid(write_grid(tmp_path / "g.yaml", seeds=[0, 2**32 - 1])).cells
+
+
+@pytest.mark.parametrize("name", ["...yaml", "..yaml", "a\nb.yaml", "x" * 151 + ".yaml"])
+def test_a_grid_whose_name_is_no_directory_is_refused(name, tmp_path):
+    with pytest.raises(ValueError, match="cannot be its name; rename"):
+        read_grid(write_grid(tmp_path / name))
+
+
+def test_more_runs_than_anybody_waits_for_are_refused(tmp_path):
+    axes = {name: list(range(1000)) for name in "abcdefgh"}
+    with pytest.raises(ValueError, match=r"has 1,000,000,000,000,000,000,000,000 runs"):
+        read_grid(write_grid(tmp_path / "g.yaml", axes=axes))

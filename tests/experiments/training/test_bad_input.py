@@ -84,6 +84,21 @@ def test_missing_configuration_file(tmp_path, capfd):
     check_message(capfd, ["none.yaml"])
 
 
+@pytest.mark.parametrize("inline", [True, False])
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("threads: 1\nthreads: 2", ["line 2", "'threads' stands twice"]),
+        ("model:\n  init_args: {reduction: sum, reduction: mean}", ["line 2", "'reduction' stands twice"]),
+        ("model: " + "[" * 3000, ["line 1", "depth"]),
+    ],
+)
+def test_equal_keys_in_a_configuration(settings, words, inline, tmp_path, capfd):
+    (tmp_path / "two.yaml").write_text(settings)
+    assert main(["fit", "--config", settings if inline else str(tmp_path / "two.yaml")]) == 2
+    check_message(capfd, words if inline else [*words, "two.yaml"])
+
+
 def test_fit_takes_no_checkpoint(text, tmp_path, capfd):
     assert main([*fit_arguments(run_config(text), tmp_path), "--ckpt_path", "a.ckpt"]) == 2
     check_message(capfd, ["ckpt_path"])
