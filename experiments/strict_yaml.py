@@ -19,7 +19,11 @@ MOST_VALUES = 100_000
 DEEPEST = 50
 MERGE = "tag:yaml.org,2002:merge"
 TEXT = "tag:yaml.org,2002:str"
-TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str", "int", "float", "bool", "null")}
+TAGS = {
+    yaml.MappingNode: {"tag:yaml.org,2002:map"},
+    yaml.SequenceNode: {"tag:yaml.org,2002:seq"},
+    yaml.ScalarNode: {f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null")},
+}
 INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|0b[01_]+)$")
 FLOAT = re.compile(
     r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?"
@@ -124,7 +128,7 @@ def _value(loader: Any, node: yaml.Node, as_written: bool) -> Any:
     """What a node stands for. PyYAML's own way of merging loses what a merged mapping has overridden itself."""
     if isinstance(node, yaml.ScalarNode) and (as_written or node.tag in (TEXT, MERGE)):
         return node.value
-    if node.tag not in TAGS:
+    if node.tag not in TAGS[type(node)]:
         raise _at(node, f"a value is marked {node.tag.replace('tag:yaml.org,2002:', '!!')}; give it plainly")
     if isinstance(node, yaml.SequenceNode):
         return [_value(loader, one, as_written) for one in node.value]
