@@ -109,7 +109,7 @@ def _check_size(text: str) -> None:
         elif isinstance(event, yaml.AliasEvent):
             if any(anchor == event.anchor for anchor, _, _ in open_):
                 raise _at(event, f"*{event.anchor} stands inside of what it refers to")
-            size, depth = sizes.get(event.anchor, (1, 0))
+            size, depth = sizes.get(str(event.anchor), (1, 0))
         elif isinstance(event, yaml.ScalarEvent):
             if event.anchor is not None:
                 sizes[event.anchor] = (1, 0)

@@ -12,7 +12,8 @@ from experiments.data import BlockData
 from experiments.evaluation.metric import NotMeasured, SharedMetric
 from experiments.records.quantities import Declarations, MetricRecord
 from objectives import Objective
-from objectives.identity import build_arguments, import_object
+from objectives.class_paths import import_object
+from objectives.identity import build_arguments
 
 DEFAULT_METRICS = [
     {"class_path": f"experiments.evaluation.{name}"}

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from experiments.records import run_directory
-from experiments.sweeps.grid import read_grid
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import add_worker_arguments, make_executors
 from experiments.sweeps.workers import DONE, INTERRUPTED, RunTask, run_all
@@ -19,13 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", help="directory of a run, or of a grid (results/<grid>)")
     parser.add_argument("--config", metavar="FILE", help="YAML file with other evaluation.metrics for all these runs")
     add_worker_arguments(parser)
-    parser.add_argument(
-        "--allow-import",
-        metavar="PACKAGE",
-        action="append",
-        default=[],
-        help="a package of yours that class paths of the configuration may name; repeatable",
-    )
 
 
 def main(options: argparse.Namespace) -> int:
@@ -39,8 +31,7 @@ def main(options: argparse.Namespace) -> int:
     begun = [run for run in runs if (run / run_directory.CONFIG).exists()]
     if not begun:
         raise ValueError(f"{directory} holds no run that has begun; train it first (clm-vs-mlm fit, clm-vs-mlm sweep)")
-    imports = [*options.allow_import, *_imports(directory)]
-    tasks = [RunTask(run, _arguments(run, options.config), imports, train=False) for run in begun]
+    tasks = [RunTask(run, _arguments(run, options.config), options.allow_import, train=False) for run in begun]
     outcomes = {run: NOTHING for run in begun}
     if begun == [directory]:
         outcomes[directory] = _measure_here(tasks[0])
@@ -71,20 +62,6 @@ def _arguments(run: Path, config: str | None) -> list[str]:
     moved = ["--results", str(run.resolve().parent.parent)] if run.resolve().parent.name == "runs" else []
     changed = ["--config", config] if config else []
     return ["--config", str(run / run_directory.CONFIG), *changed, *moved]
-
-
-def _imports(directory: Path) -> list[str]:
-    """What the grid allows to import, of its directory or that of one of its runs.
-
-    Raises:
-        ValueError: when the grid's file is damaged.
-    """
-    runs = directory.resolve().parent
-    for place in (directory, runs.parent if runs.name == "runs" else directory):
-        path = place / run_directory.GRID
-        if path.exists():
-            return read_grid(path).imports
-    return []
 
 
 def _lacks(task: RunTask) -> bool:

@@ -117,8 +117,8 @@ def _check_content(path: Path, content: Any) -> None:
 
 def _check_texts(path: Path, written: dict[str, Any]) -> None:
     """Refuse a title, a reference or a package that is no line of text."""
-    texts = {key: [written[key]] for key in ("title", "reference") if key in written}
-    for key, values in {**texts, "imports": written.get("imports") or []}.items():
+    for key in ("title", "reference", "imports"):
+        values = (written.get(key) or []) if key == "imports" else [written.get(key, "")]
         if not all(isinstance(value, str) and value.isprintable() for value in values):
             raise ValueError(f"{path}: {key} must be text on one line, but is {written[key]}")
 

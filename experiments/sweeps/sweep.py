@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,12 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     Returns the exit code, 0 when every run is done, 1 when one failed, 130 when interrupted; and the directory whose
     report is due, None after a dry run. Raises ValueError on bad input.
     """
-    grid = read_grid(find_grid(options.grid))
+    path = find_grid(options.grid)
+    grid = read_grid(path)
+    _check_imports(path, grid, options.allow_import)
     directory = Path(options.results) / grid.name
     print(f"{grid.title}: checking {len(grid.cells)} runs", file=sys.stderr)
-    planned = plan(grid, directory)
+    planned = plan(grid, directory, options.allow_import)
     runs = [run for run, _ in planned]
     states = [_state(directory / run["directory"], config) for run, config in planned]
     if options.dry_run:
@@ -62,13 +65,28 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     wanted = {"pending", "resumable", UNMEASURED} | ({"failed"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
     threads, executors = make_executors(options, directory, len(runs))
-    tasks = [_task(directory, run, config, threads, grid.imports) for run, config in missing]
+    tasks = [_task(directory, run, config, threads, options.allow_import) for run, config in missing]
     outcomes = run_all(tasks, executors[: len(tasks)], Progress(len(runs), states.count("done"))) if tasks else {}
     return _exit_code(directory, runs, set(outcomes.values())), directory
 
 
-def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _check_imports(path: Path, grid: Grid, allowed: Sequence[str]) -> None:
+    """Refuse a grid that names packages which the user has not allowed: a file must not choose what runs."""
+    from objectives.class_paths import OUR_PACKAGES, is_within
+
+    if missing := [package for package in grid.imports if not is_within(package, [*OUR_PACKAGES, *allowed])]:
+        options = " ".join(f"--allow-import {package}" for package in missing)
+        raise ValueError(
+            f"{path} imports {', '.join(missing)}: code of {'that package' if len(missing) == 1 else 'these packages'} "
+            f"would run; if you trust it, add {options}"
+        )
+
+
+def plan(grid: Grid, directory: Path, imports: Sequence[str] = ()) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What the run of each cell is, with its resolved configuration; all are checked before any starts.
+
+    Args:
+        imports: packages that class paths may name besides ours.
 
     Raises:
         ValueError: when a configuration is refused, or two cells are the same run.
@@ -76,7 +94,7 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
     planned = []
     owners: dict[str, str] = {}
     for cell in grid.cells:
-        run, config = _run_of(cell, grid, directory)
+        run, config = _run_of(cell, grid, directory, imports)
         twin = owners.setdefault(run["hash"], cell.name)
         if twin != cell.name:
             raise ValueError(f"cells {twin} and {cell.name} are the same run; remove one of them from the grid")
@@ -84,12 +102,12 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
     return planned
 
 
-def _run_of(cell: Cell, grid: Grid, directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def _run_of(cell: Cell, grid: Grid, directory: Path, imports: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     from experiments.training.commands import planned
 
     arguments = ["fit", "--config", yaml.safe_dump(cell.config), "--results", str(directory), "--name", cell.name]
     try:
-        run = planned(arguments, grid.imports).run
+        run = planned(arguments, imports).run
     except ValueError as error:
         raise ValueError(f"cell {cell.name}: {error}") from error
     if run.config["trainer"]["devices"] not in (1, "auto"):

@@ -28,9 +28,8 @@ from experiments.training.loop import fit_run, locked
 from experiments.training.progress_bar import announce
 from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec
 from objectives import Objective, Vocabulary
+from objectives.class_paths import allow_imports, allowed_imports
 
-OUR_PACKAGES = ("objectives", "experiments", "pytorch_lightning", "torch.optim")
-"""Where class paths may point; others have to be allowed by name, because parsing a class path imports it."""
 RESERVED = {
     "min_steps": "use model.init_args.budget",
     "min_epochs": "use model.init_args.budget",
@@ -56,13 +55,12 @@ class ObjectiveCLI(LightningCLI):
     To make one is to train the run from where it stands to the end of its budget; `run` says what it is.
     """
 
-    def __init__(
-        self, args: Sequence[str], allowed_imports: Sequence[str] = (), stop: StopRequest | None = None
-    ) -> None:
+    def __init__(self, args: Sequence[str], imports: Sequence[str] = (), stop: StopRequest | None = None) -> None:
         self.stop = stop or StopRequest()
+        allow_imports(imports)
         set_parsing_settings(
             import_path_denylist=["*"],
-            import_path_allowlist=[*OUR_PACKAGES, *allowed_imports],
+            import_path_allowlist=allowed_imports(),
             docstring_parse_attribute_docstrings=True,
         )
         set_loader("yaml", parse_setting, (yaml.YAMLError,))

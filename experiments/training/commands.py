@@ -14,6 +14,7 @@ from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_li
 from experiments.training.help import help_last
 from experiments.training.loop import Interrupted
 from experiments.training.measure import measure_run
+from objectives.class_paths import how_to_allow
 
 ALLOW = "--allow-import"
 USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configuration name a package of yours."""
@@ -59,7 +60,11 @@ def plain_reason(message: str) -> str:
         message,
         flags=re.S,
     )
-    message = re.sub(r"Add the import path to .* to allow it", f"To allow it, add {ALLOW} PACKAGE", message)
+    message = re.sub(
+        r"Importing '([\w.]+)' is not allowed, denied by .*? to allow it\.?",
+        lambda found: f"{found[1]} is not imported: {how_to_allow(found[1])}",
+        message,
+    )
     return " ".join(message.split())
 
 

@@ -15,7 +15,8 @@ from experiments.data.settings import trained_on
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records.durable import content_hash
 from objectives import Objective, Traits, Vocabulary
-from objectives.identity import build_arguments, import_object, shortened
+from objectives.class_paths import import_object
+from objectives.identity import build_arguments, shortened
 
 IDENTITY_VERSION = 1
 """Part of every hash. Settings that equal their defaults are not, so raise it when a default changes."""

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from experiments import configs
+from experiments.cli import main
 from experiments.sweeps.grid import find_grid, merged, read_grid
 from experiments.sweeps.sweep import plan
 from experiments.training.command_line import PlannedCLI
@@ -213,3 +214,25 @@ def test_more_runs_than_anybody_waits_for_are_refused(tmp_path):
     axes = {name: list(range(1000)) for name in "abcdefgh"}
     with pytest.raises(ValueError, match=r"has 1,000,000,000,000,000,000,000,000 runs"):
         read_grid(write_grid(tmp_path / "g.yaml", axes=axes))
+
+
+def test_a_grid_imports_nothing_that_is_not_allowed(tmp_path, monkeypatch, capsys):
+    """Neither what it lists nor what its cells name, and not in a dry run either."""
+    package = f"package_of_{tmp_path.name}"
+    (tmp_path / f"{package}.py").write_text(
+        f"import pathlib\npathlib.Path({str(tmp_path / 'imported')!r}).touch()\n"
+        "from objectives import CLM\n\nclass Mine(CLM):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    base = run_config(write_text(tmp_path / "text.txt"), **{"model.class_path": f"{package}.Mine"})
+    sweep = ["sweep", str(tmp_path / "g.yaml"), "--results", str(tmp_path / "results"), "--dry-run"]
+    for listed in ([package], []):
+        write_grid(tmp_path / "g.yaml", base=base, imports=listed)
+        assert main(sweep) == 2
+        (error,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+        assert error.endswith(f"if you trust {'it' if listed else 'that'}, add --allow-import {package}")
+        assert not (tmp_path / "imported").exists()
+    write_grid(tmp_path / "g.yaml", base=base, imports=[package])
+    assert main([*sweep, "--allow-import", package]) == 0
+    assert (tmp_path / "imported").exists()
+    assert not (tmp_path / "results").exists()
