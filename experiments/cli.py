@@ -34,7 +34,10 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 output cut off."""
+    """Run a command; gives the exit code.
+
+    0 done, 1 failed, 2 bad input, 3 left to another process, 130 interrupted, 141 output cut off.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments and arguments[0] in PRINTING and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # a text may hold what the terminal's encoding does not

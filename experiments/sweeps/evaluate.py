@@ -8,8 +8,8 @@ from pathlib import Path
 
 from experiments.records import run_directory
 from experiments.sweeps.progress import Progress
-from experiments.sweeps.sweep import add_worker_arguments, make_executors
-from experiments.sweeps.workers import DONE, INTERRUPTED, RunTask, run_all
+from experiments.sweeps.sweep import LEFT, add_worker_arguments, left_to_others, make_executors
+from experiments.sweeps.workers import BUSY, DONE, INTERRUPTED, RunTask, run_all
 
 NOTHING = "nothing is missing"
 
@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Measure, then print a line `run<TAB>outcome` for each run.
 
-    The exit code: 0 when all is measured, 1 when a run failed or is in use, 130 when interrupted. Raises ValueError on
-    bad input.
+    The exit code: 0 when all is measured, 1 when a run failed, 3 when none failed but another process works on some,
+    130 when interrupted. Raises ValueError on bad input.
     """
     directory = run_directory.grid_or_run(options.directory)
     runs = [directory / run["directory"] for run in run_directory.read_runs(directory)]
@@ -44,7 +44,9 @@ def main(options: argparse.Namespace) -> int:
     if INTERRUPTED in found:
         print("interrupted: run the same command to go on", file=sys.stderr)
         return 130
-    return 0 if found <= {NOTHING, DONE} else 1
+    if left := [run.name for run, outcome in outcomes.items() if outcome == BUSY]:
+        print(left_to_others(left, len(outcomes)), file=sys.stderr)
+    return 0 if found <= {NOTHING, DONE} else LEFT if found <= {NOTHING, DONE, BUSY} else 1
 
 
 def _measure_here(task: RunTask) -> str:

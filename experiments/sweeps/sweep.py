@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,26 @@ from typing import Any
 import yaml
 
 from experiments.records import durable, run_directory
-from experiments.sweeps.cluster import ClusterExecutor, read_parameters
+from experiments.sweeps.cluster import ClusterExecutor, check_cluster, read_parameters
 from experiments.sweeps.grid import Cell, Grid, find_grid, read_grid
 from experiments.sweeps.progress import Progress
-from experiments.sweeps.workers import DIED, FAILED, INTERRUPTED, MakeExecutor, RunTask, local_worker, run_all
+from experiments.sweeps.workers import (
+    BUSY,
+    DIED,
+    FAILED,
+    INTERRUPTED,
+    NOT_STARTED,
+    MakeExecutor,
+    RunTask,
+    local_worker,
+    run_all,
+)
 
 UNMEASURED = "done, to be measured"
 """State of a trained run that some metric of the grid has not been measured in."""
+
+LEFT = 3
+"""Exit code when all that is missing is left to another process."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,13 +57,15 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     """Train what is missing of a grid, and measure what is missing of its done runs.
 
-    Returns the exit code, 0 when every run is done, 1 when one failed, 130 when interrupted; and the directory whose
-    report is due, None after a dry run. Raises ValueError on bad input.
+    Returns the exit code, 0 when every run is done, 1 when one failed, 3 when none failed but another process works on
+    some, 130 when interrupted; and the directory whose report is due, None after a dry run. Raises ValueError on bad
+    input.
     """
     path = find_grid(options.grid)
     grid = read_grid(path)
     _check_imports(path, grid, options.allow_import)
     directory = Path(options.results) / grid.name
+    threads, executors = make_executors(options, directory, len(grid.cells))
     print(f"{grid.title}: checking {len(grid.cells)} runs", file=sys.stderr)
     planned = plan(grid, directory, options.allow_import)
     runs = [run for run, _ in planned]
@@ -64,10 +79,9 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     durable.write_json(directory / run_directory.PLAN, runs)
     wanted = {"pending", "resumable", UNMEASURED} | ({"failed"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
-    threads, executors = make_executors(options, directory, len(runs))
     tasks = [_task(directory, run, config, threads, options.allow_import) for run, config in missing]
     outcomes = run_all(tasks, executors[: len(tasks)], Progress(len(runs), states.count("done"))) if tasks else {}
-    return _exit_code(directory, runs, set(outcomes.values())), directory
+    return _exit_code(directory, runs, outcomes), directory
 
 
 def _check_imports(path: Path, grid: Grid, allowed: Sequence[str]) -> None:
@@ -131,9 +145,9 @@ def make_executors(options: argparse.Namespace, directory: Path, runs: int) -> t
         raise ValueError(f"--workers must be at least 1, but is {options.workers}")
     if options.submitit is not None:
         parameters = read_parameters(options.submitit)
-        ClusterExecutor(directory / "submitit", parameters)  # refuses what it does not know before any job is made
+        check_cluster(directory / "submitit", parameters)
         make: MakeExecutor = partial(ClusterExecutor, directory / "submitit", parameters)
-        return parameters.get("cpus_per_task", 1), [make] * (options.workers or runs)
+        return parameters.get("cpus_per_task") or 1, [make] * (options.workers or runs)
     gpus = _gpus()
     workers = min(options.workers or len(gpus) or os.cpu_count() or 1, len(gpus) or runs)
     threads = max(1, (os.cpu_count() or 1) // workers)
@@ -158,8 +172,9 @@ def _gpus() -> list[str]:
     return visible.split(",") if visible else [str(index) for index in range(torch.cuda.device_count())]
 
 
-def _exit_code(directory: Path, runs: list[dict[str, Any]], outcomes: set[str]) -> int:
-    if INTERRUPTED in outcomes:
+def _exit_code(directory: Path, runs: list[dict[str, Any]], outcomes: Mapping[Path, str]) -> int:
+    found = set(outcomes.values())
+    if INTERRUPTED in found:
         print("interrupted: run the same command to go on", file=sys.stderr)
         return 130
     states = {run["name"]: run_directory.run_state(directory / run["directory"]) for run in runs}
@@ -168,4 +183,21 @@ def _exit_code(directory: Path, runs: list[dict[str, Any]], outcomes: set[str]) 
         print(f"failed: {name}: {state.error}; log: {state.log}", file=sys.stderr)
     if failed:
         print("run again with --retry-failed to try the failed runs once more", file=sys.stderr)
-    return 1 if failed or outcomes & {DIED, FAILED} else 0
+    left = [
+        run["name"]
+        for run in runs
+        if states[run["name"]].state == "running" or outcomes.get(directory / run["directory"]) == BUSY
+    ]
+    if left:
+        print(left_to_others(left, len(runs)), file=sys.stderr)
+    if failed or found & {DIED, FAILED, NOT_STARTED}:
+        return 1
+    return LEFT if left else 0
+
+
+def left_to_others(names: Sequence[str], total: int) -> str:
+    """What to say of runs that another process works on."""
+    return (
+        f"{len(names)} of {total} runs {'is' if len(names) == 1 else 'are'} left to another process: "
+        f"{', '.join(names)}; run the same command again when it has ended"
+    )

@@ -14,6 +14,14 @@ import torch
 import yaml
 from jsonargparse import Namespace, set_loader, set_parsing_settings
 from lightning_fabric.plugins.environments import SLURMEnvironment
+from pytorch_lightning.callbacks import (
+    BatchSizeFinder,
+    Checkpoint,
+    EarlyStopping,
+    GradientAccumulationScheduler,
+    LearningRateFinder,
+    Timer,
+)
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments.data import BlockData
@@ -28,7 +36,7 @@ from experiments.training.loop import fit_run, locked
 from experiments.training.progress_bar import announce
 from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec
 from objectives import Objective, Vocabulary
-from objectives.class_paths import allow_imports, allowed_imports
+from objectives.class_paths import allow_imports, allowed_imports, import_object
 
 RESERVED = {
     "min_steps": "use model.init_args.budget",
@@ -44,7 +52,15 @@ RESERVED = {
     "use_distributed_sampler": "each rank reads its own part of the stream",
 }
 """Settings of the Trainer that would end a run, or change its gradients, without regard to its budget and hash."""
-
+REFUSED_CALLBACKS = {
+    EarlyStopping: "it would end the run before its budget; set model.init_args.budget instead",
+    Timer: "it would end the run before its budget; set model.init_args.budget instead",
+    Checkpoint: "a run keeps its own checkpoints and snapshots; set checkpoint_every_steps and evaluation.snapshots",
+    GradientAccumulationScheduler: "it would change how many tokens a step reads; set trainer.accumulate_grad_batches",
+    BatchSizeFinder: "the batch size is part of what a run is; set data.init_args.batch_size",
+    LearningRateFinder: "the learning rate is part of what a run is; set model.init_args.optimizer.learning_rate",
+}
+"""Callbacks that would end a run, or change its steps, without regard to its budget and hash."""
 MOST_THREADS = 256
 """More is a slip, and would hang rather than run."""
 
@@ -125,6 +141,7 @@ class ObjectiveCLI(LightningCLI):
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):
                 raise ValueError(f"trainer.{setting} is {value}, but must keep its default; {instead}")
+        _check_callbacks(self.settings.trainer.callbacks)
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def instantiate_classes(self) -> None:
@@ -193,6 +210,18 @@ def quiet_lightning() -> None:
     """Leave out Lightning's advice and its list of absent devices; warnings stay, but for one of its own making."""
     logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
+    # Whoever runs jobs by `sweep --submitit` does not start them by srun either.
+    warnings.filterwarnings("ignore", message="The `srun` command is available on your system but is not used")
+
+
+def _check_callbacks(chosen: Any) -> None:
+    """Refuse callbacks that a run cannot have; `chosen` is one or a list of them, by class path."""
+    for one in chosen if isinstance(chosen, list) else [chosen]:
+        path = one.get("class_path") if isinstance(one, Namespace | dict) else None
+        cls = import_object(path) if path else None
+        for refused, reason in REFUSED_CALLBACKS.items():
+            if isinstance(cls, type) and issubclass(cls, refused):
+                raise ValueError(f"trainer.callbacks has {cls.__name__}, but must not: {reason}")
 
 
 def _with_vocabulary(vocabulary: Vocabulary, cls: type[Objective], **arguments: Any) -> Objective:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jsonargparse import ArgumentError
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
 from experiments import configs
 from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_lightning
 from experiments.training.help import help_last
-from experiments.training.loop import Interrupted
+from experiments.training.loop import Interrupted, TrainingFailed
 from experiments.training.measure import measure_run
 from objectives.class_paths import how_to_allow
 
@@ -31,6 +32,10 @@ def main(arguments: Sequence[str]) -> int:
         measured = measure_run(cli.run.directory, cli) if alone else 0
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
+    except (MisconfigurationException, TrainingFailed) as error:
+        if not isinstance(error.__cause__ or error, MisconfigurationException):
+            raise  # something is wrong with the code of an objective, say: its traceback is what helps
+        raise ValueError(plain_reason(f"Lightning refuses these settings: {error.__cause__ or error}")) from error
     except Interrupted as interrupted:
         print(f"interrupted: {interrupted}", file=sys.stderr)
         return 130

@@ -21,7 +21,7 @@ from experiments.data import BlockData
 from experiments.data.settings import measured_on
 from experiments.evaluation.evaluation import Evaluation, MetricFailed
 from experiments.records import durable, metrics_file, quantities, run_directory
-from experiments.training.callbacks import Checkpoints, Snapshots, Status, StopRequest
+from experiments.training.callbacks import Checkpoints, Snapshots, Status, StopRequest, whole_steps
 from experiments.training.checkpoint_files import complete, remove_unfinished, verify
 from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import pairing, provenance
@@ -102,7 +102,7 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
     except BaseException as error:
         status.write(state="failed", error=f"{type(error).__name__}: {error}")
         raise TrainingFailed(f"{type(error).__name__}: {error}") from error
-    budget = model.budget_tokens(data.block_length)
+    budget = whole_steps(model.budget_tokens(data.block_length), model.tokens_per_step(data.tokens_per_batch))
     tokens = model.tokens_read(data.tokens_per_batch)
     state = "done" if tokens >= budget else "interrupted"
     status.write(state=state, step=trainer.global_step, tokens=tokens, budget_tokens=budget)
