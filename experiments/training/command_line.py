@@ -34,7 +34,7 @@ from experiments.training.help import FIT, RunParser
 from experiments.training.loggers import check_loggers, place_loggers
 from experiments.training.loop import fit_run, locked
 from experiments.training.progress_bar import announce
-from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec
+from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec, check_seed
 from objectives import Objective, Vocabulary
 from objectives.class_paths import allow_imports, allowed_imports, import_object
 
@@ -62,6 +62,7 @@ REFUSED_CALLBACKS = {
 }
 """Callbacks that would end a run, or change its steps, without regard to its budget and hash."""
 MOST_THREADS = 256
+MOST_DEVICES = 4096
 """More is a slip, and would hang rather than run."""
 
 
@@ -133,6 +134,10 @@ class ObjectiveCLI(LightningCLI):
         """`fit` alone. It takes no checkpoint: it resumes its own run, whose settings are those of its hash."""
         return {"fit": {"model", "datamodule", "train_dataloaders", "val_dataloaders", "ckpt_path", "weights_only"}}
 
+    def _set_seed(self) -> None:
+        check_seed(self.config.fit.seed_everything)
+        super()._set_seed()
+
     def before_instantiate_classes(self) -> None:
         self.settings = self.config.fit
         if not 0 <= self.settings.threads <= MOST_THREADS:
@@ -141,6 +146,9 @@ class ObjectiveCLI(LightningCLI):
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):
                 raise ValueError(f"trainer.{setting} is {value}, but must keep its default; {instead}")
+        for setting in ("devices", "num_nodes"):
+            if isinstance(value := self.settings.trainer[setting], int) and value > MOST_DEVICES:
+                raise ValueError(f"trainer.{setting} goes up to {MOST_DEVICES:,}, but is {value}")
         _check_callbacks(self.settings.trainer.callbacks)
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 

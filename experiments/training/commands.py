@@ -32,10 +32,13 @@ def main(arguments: Sequence[str]) -> int:
         measured = measure_run(cli.run.directory, cli) if alone else 0
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from error
-    except (MisconfigurationException, TrainingFailed) as error:
-        if not isinstance(error.__cause__ or error, MisconfigurationException):
-            raise  # something is wrong with the code of an objective, say: its traceback is what helps
-        raise ValueError(plain_reason(f"Lightning refuses these settings: {error.__cause__ or error}")) from error
+    except (RuntimeError, MisconfigurationException, TrainingFailed) as error:
+        cause = error.__cause__ if isinstance(error, TrainingFailed) else error
+        if isinstance(cause, MisconfigurationException):
+            raise ValueError(plain_reason(f"Lightning refuses these settings: {cause}")) from error
+        if isinstance(cause, RuntimeError) and re.search("allocate (memory|[0-9])", str(cause)):
+            raise ValueError(f"out of memory: make the model or data.init_args.batch_size smaller ({cause})") from error
+        raise  # something is wrong with the code of an objective, say: its traceback is what helps
     except Interrupted as interrupted:
         print(f"interrupted: {interrupted}", file=sys.stderr)
         return 130

@@ -11,7 +11,7 @@ from experiments.cli import main
 from experiments.sweeps.grid import find_grid, merged, read_grid
 from experiments.sweeps.sweep import plan
 from experiments.training.command_line import PlannedCLI
-from tests.support.tiny import run_config, write_text
+from tests.support.tiny import RULES, run_config, write_text
 
 ROOT = Path(__file__).parents[3] / "experiments"
 
@@ -107,6 +107,13 @@ def test_two_cells_that_are_the_same_run_are_refused(tmp_path):
         plan(grid, tmp_path / "g")
 
 
+def test_generated_data_is_checked_before_anything_runs(tmp_path):
+    base = {**run_config(tmp_path / "unused.txt"), "data": RULES}
+    axes = {"data.init_args.probe_train": [10, 10**12]}
+    with pytest.raises(ValueError, match="cell 1000000000000-s1: .*probe_train=1000000000000"):
+        plan(read_grid(write_grid(tmp_path / "g.yaml", base=base, axes=axes)), tmp_path / "g")
+
+
 BAD_CLOZE = {"class_path": "experiments.evaluation.Cloze", "init_args": {"rates": [2.0]}}
 
 
@@ -118,6 +125,8 @@ BAD_CLOZE = {"class_path": "experiments.evaluation.Cloze", "init_args": {"rates"
         ("data.init_args.block_length", [16, 128], "cell 128-s1: .*128"),
         ("evaluation.metrics", [["experiments.evaluation.Cloze"], [BAD_CLOZE]], r"cell class_path.*-s1: .*\(0, 1\]"),
         ("trainer.devices", [1, 2], "cell 2-s1: .*devices"),
+        ("data.init_args.batch_size", [4, 10**9], "cell 1000000000-s1: .*batch_size=1000000000"),
+        ("data.init_args.validation_blocks", [4, 0], "cell 0-s1: .*validation_blocks=0"),
     ],
 )
 def test_a_bad_cell_is_found_before_anything_runs(axis, values, words, tmp_path):
@@ -199,9 +208,11 @@ axes:
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_a_seed_that_no_generator_takes_is_refused(seed, tmp_path):
-    with pytest.raises(ValueError, match=f"seeds go from 0 to 4,294,967,295, but one is {seed}"):
-        read_grid(write_grid(tmp_path / "g.yaml", seeds=[1, seed]))
-    assert read_grid(write_grid(tmp_path / "g.yaml", seeds=[0, 2**32 - 1])).cells
+    base = run_config(write_text(tmp_path / "text.txt"))
+    grid = read_grid(write_grid(tmp_path / "g.yaml", base=base, seeds=[0, 2**32 - 1, seed]))
+    words = rf"cell run-s{seed}: seed_everything goes from 0 to 4,294,967,295, but is {seed}"
+    with pytest.raises(ValueError, match=words):
+        plan(grid, tmp_path / "g")
 
 
 @pytest.mark.parametrize("name", ["...yaml", "..yaml", "a\nb.yaml", "x" * 151 + ".yaml"])
