@@ -62,7 +62,7 @@ REFUSED_CALLBACKS = {
 }
 """Callbacks that would end a run, or change its steps, without regard to its budget and hash."""
 MOST_THREADS = 256
-MOST_DEVICES = 4096
+MOST_AT_ONCE = 4096
 """More is a slip, and would hang rather than run."""
 
 
@@ -146,9 +146,9 @@ class ObjectiveCLI(LightningCLI):
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):
                 raise ValueError(f"trainer.{setting} is {value}, but must keep its default; {instead}")
-        for setting in ("devices", "num_nodes"):
-            if isinstance(value := self.settings.trainer[setting], int) and value > MOST_DEVICES:
-                raise ValueError(f"trainer.{setting} goes up to {MOST_DEVICES:,}, but is {value}")
+        for setting in ("devices", "num_nodes", "accumulate_grad_batches"):
+            if isinstance(value := self.settings.trainer[setting], int) and value > MOST_AT_ONCE:
+                raise ValueError(f"trainer.{setting} goes up to {MOST_AT_ONCE:,}, but is {value}")
         _check_callbacks(self.settings.trainer.callbacks)
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 

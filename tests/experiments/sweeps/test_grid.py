@@ -110,7 +110,7 @@ def test_two_cells_that_are_the_same_run_are_refused(tmp_path):
 def test_generated_data_is_checked_before_anything_runs(tmp_path):
     base = {**run_config(tmp_path / "unused.txt"), "data": RULES}
     axes = {"data.init_args.probe_train": [10, 10**12]}
-    with pytest.raises(ValueError, match="cell 1000000000000-s1: .*probe_train=1000000000000"):
+    with pytest.raises(ValueError, match=r"cell 1000000000000-s1: .*probe_train=1000000000000"):
         plan(read_grid(write_grid(tmp_path / "g.yaml", base=base, axes=axes)), tmp_path / "g")
 
 
