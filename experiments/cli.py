@@ -23,6 +23,8 @@ COMMANDS = {
 }
 PRINTING = ("evaluate", "runs", "score", "pairs", "fill", "generate")
 """Their output may be cut off by whoever reads it, as `head` does."""
+IMPORTING = ("evaluate", "sweep", "score", "pairs", "fill", "generate", "export")
+"""They open what may name a class of any package; `fit` takes the same option."""
 EXAMPLES = """examples:
   clm-vs-mlm sweep quickstart              compare CLM and MLM; ends with a report to open
   clm-vs-mlm fit --config mlm --model.init_args.corruption.rate 0.3
@@ -32,7 +34,10 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 output cut off."""
+    """Run a command; gives the exit code.
+
+    0 done, 1 failed, 2 bad input, 3 left to another process, 130 interrupted, 141 output cut off.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments and arguments[0] in PRINTING and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # a text may hold what the terminal's encoding does not
@@ -93,6 +98,14 @@ def _parser(commands: Mapping[str, Any]) -> argparse.ArgumentParser:
         command = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name in commands:
             commands[name].add_arguments(command)
+        if name in IMPORTING:
+            command.add_argument(
+                "--allow-import",
+                metavar="PACKAGE",
+                action="append",
+                default=[],
+                help="a package of yours whose classes the run, the grid or the model may name; repeatable",
+            )
     return parser
 
 

@@ -2,6 +2,7 @@
 
 from objectives.base import Objective
 from objectives.checkpoint import load_objective
+from objectives.class_paths import allow_imports
 from objectives.clm import CLM
 from objectives.corruption import Bernoulli, Corruption, ExactCount, Selection
 from objectives.encoder.config import EncoderConfig
@@ -37,6 +38,7 @@ __all__ = [
     "Traits",
     "View",
     "Vocabulary",
+    "allow_imports",
     "evaluation_key",
     "load_objective",
     "uniform",

@@ -8,15 +8,18 @@ from typing import Any
 import torch
 
 from objectives.base import Objective
-from objectives.identity import build_arguments, import_object
+from objectives.class_paths import NotAllowed, import_object
+from objectives.identity import build_arguments
 
 
 def load_objective(path: str | Path) -> Objective:
     """The objective saved in a checkpoint or snapshot, with its weights, in eval mode on the CPU.
 
+    A class of another package than ours is imported only after `objectives.allow_imports`.
+
     Raises:
         ValueError: when the file is not a checkpoint of an objective, cannot be read, or names a class that cannot be
-            imported.
+            imported or is not allowed to be.
     """
     if Path(path).is_dir():
         raise ValueError(f"{path} is a directory; name a file, such as one of a run's snapshots/")
@@ -27,6 +30,8 @@ def load_objective(path: str | Path) -> Objective:
         objective.load_state_dict(checkpoint["state_dict"])
     except FileNotFoundError:
         raise ValueError(f"no checkpoint at {path}") from None
+    except NotAllowed as error:
+        raise ValueError(f"{path} is not opened: {error}") from error
     except ImportError as error:
         raise ValueError(
             f"cannot import {error.name}, which the checkpoint {path} names ({error}): put the package that it was "

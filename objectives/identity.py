@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 import torch
 from torch import nn
 
+from objectives.class_paths import class_path, import_object
 from objectives.settings import SharedSettings
 
 PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
@@ -51,25 +51,6 @@ def refuse_other_settings(objective: Any, checkpoint: dict[str, Any]) -> None:
     names = [name for name, value in ours["arguments"].items() if theirs["arguments"].get(name) != value]
     if names:
         raise ValueError(f"the checkpoint was trained with other settings of {', '.join(names)}")
-
-
-def class_path(cls: type) -> str:
-    """The dotted path of a class."""
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def import_object(path: str) -> Any:
-    """The object at a dotted path.
-
-    Raises:
-        ImportError: when there is no such module, or no such object in it; its `name` is that of the module.
-        ValueError: when the path has no dot.
-    """
-    module, _, name = path.rpartition(".")
-    found = importlib.import_module(module)
-    if not hasattr(found, name):
-        raise ImportError(f"{module} has no {name}", name=module)
-    return getattr(found, name)
 
 
 class Parameter(NamedTuple):

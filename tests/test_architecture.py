@@ -25,7 +25,7 @@ COMPOSES = "experiments.cli"
 # Layers of a package: a folder imports from its own line and from the lines before it.
 LAYERS = {
     "objectives": [
-        ["vocabulary", "encoder", "traits"],
+        ["class_paths", "vocabulary", "encoder", "traits"],
         ["view"],
         ["training"],
         ["settings", "corruption"],
@@ -34,7 +34,7 @@ LAYERS = {
         ["clm", "mlm", "checkpoint", "inference"],
     ],
     "experiments": [
-        ["records", "shipped"],
+        ["records", "shipped", "strict_yaml"],
         ["configs", "grids"],
         ["corpora"],
         ["languages", "text"],

@@ -46,7 +46,7 @@ def read_results(directory: Path) -> Results:
     names = dict.fromkeys(run.arm for run in runs)
     arms = tuple(Arm(name, tuple(run for run in runs if run.arm == name)) for name in names)
     grid = _read_grid(directory / run_directory.GRID)
-    reference = grid.get("reference")
+    reference = grid.get("reference") or None
     title = str(grid.get("title") or next((run.title for run in runs if run.title), directory.resolve().name))
     return Results(directory, title, None if reference is None else str(reference), arms, left_out=tuple(left_out))
 
@@ -166,7 +166,8 @@ def _read_grid(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        grid = yaml.safe_load(path.read_text(encoding="utf-8"))
+        # All as it is written: to YAML's own reading 2024-01-01 is a date, 0.10 is 0.1 and on is True.
+        grid = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is not valid YAML ({' '.join(str(error).split())})") from error
     return grid if isinstance(grid, dict) else {}

@@ -22,6 +22,24 @@ from experiments.data.stream import Items, validation_items
 from objectives import Batch, View, Vocabulary
 
 PARALLELISM = "TOKENIZERS_PARALLELISM"
+MOST_TOKENS = 2**26
+"""Of one device at once; more is a slip, and would hang or fill the memory."""
+MOST_WORKERS = 256
+
+
+def check_sizes(block_length: int, batch_size: int, validation_blocks: int, num_workers: int, seed: int) -> None:
+    """Raises ValueError when a setting that all data has is out of range."""
+    positive = {"block_length": block_length, "batch_size": batch_size, "validation_blocks": validation_blocks}
+    for name, value in positive.items():
+        if value < 1:
+            raise ValueError(f"{name}={value} must be positive")
+    if block_length * batch_size > MOST_TOKENS:
+        raise ValueError(
+            f"a batch has at most {MOST_TOKENS:,} tokens, but batch_size={batch_size} blocks of "
+            f"block_length={block_length} make {block_length * batch_size:,}"
+        )
+    if seed < 0 or not 0 <= num_workers <= MOST_WORKERS:
+        raise ValueError(f"seed={seed} must not be negative and num_workers={num_workers} from 0 to {MOST_WORKERS}")
 
 
 class BlockData(LightningDataModule, ABC):
@@ -46,12 +64,7 @@ class BlockData(LightningDataModule, ABC):
 
     def __init__(self, block_length: int, batch_size: int, validation_blocks: int, num_workers: int, seed: int) -> None:
         super().__init__()
-        positive = {"block_length": block_length, "batch_size": batch_size, "validation_blocks": validation_blocks}
-        for name, value in positive.items():
-            if value < 1:
-                raise ValueError(f"{name}={value} must be positive")
-        if seed < 0 or num_workers < 0:
-            raise ValueError(f"seed={seed} and num_workers={num_workers} must not be negative")
+        check_sizes(block_length, batch_size, validation_blocks, num_workers, seed)
         self.block_length = block_length
         self.batch_size = batch_size
         self.validation_blocks = validation_blocks

@@ -25,6 +25,9 @@ from experiments.languages.hidden_markov_bayes import (
 from objectives import Batch, Bernoulli, Corruption, View, Vocabulary
 from objectives.clm import next_token
 
+MOST_BLOCKS = 1_000_000
+"""To measure on; they are generated whole."""
+
 
 class GeneratedData(BlockData):
     """Blocks of a hidden Markov language: none is read twice, and the Bayes losses are known. Nothing is prepared.
@@ -59,6 +62,11 @@ class GeneratedData(BlockData):
             )
         if min(probe_train, probe_test) < 1:
             raise ValueError(f"probe_train={probe_train} and probe_test={probe_test} must be at least 1")
+        if max(probe_train, probe_test, validation_blocks) > MOST_BLOCKS:
+            raise ValueError(
+                f"validation_blocks={validation_blocks}, probe_train={probe_train} and probe_test={probe_test} go up "
+                f"to {MOST_BLOCKS:,}"
+            )
         self.rules = rules
         self.probe_train, self.probe_test = probe_train, probe_test
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from objectives.identity import CLASS_PATH, SETTINGS, import_object, shortened
+from objectives.class_paths import import_object
+from objectives.identity import CLASS_PATH, SETTINGS, shortened
 
 
 def trained_on(plain: Mapping[str, Any]) -> dict[str, Any]:

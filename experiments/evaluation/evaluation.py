@@ -14,8 +14,10 @@ from experiments.evaluation.standard_errors import Score
 from experiments.records.proof import values_digest
 from experiments.records.quantities import Declarations, MetricRecord
 from objectives import Objective
-from objectives.identity import build_arguments, import_object
+from objectives.class_paths import import_object
+from objectives.identity import build_arguments
 
+MOST_SNAPSHOTS = 10_000
 DEFAULT_METRICS = [
     {"class_path": f"experiments.evaluation.{name}"}
     for name in (
@@ -47,8 +49,10 @@ class EvaluationConfig:
     """Class paths of shared metrics, with their settings; all those of experiments.evaluation when not given."""
 
     def __post_init__(self) -> None:
-        if self.snapshots < 1:
-            raise ValueError(f"snapshots must be at least 1, but is {self.snapshots}")
+        if not 1 <= self.snapshots <= MOST_SNAPSHOTS:
+            raise ValueError(f"snapshots must be from 1 to {MOST_SNAPSHOTS:,}, but is {self.snapshots}")
+        if self.first_tokens is not None and self.first_tokens < 1:
+            raise ValueError(f"first_tokens must be at least 1, but is {self.first_tokens}")
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> EvaluationConfig:

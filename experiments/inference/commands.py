@@ -63,7 +63,7 @@ def score_command(options: argparse.Namespace) -> int:
     from experiments.inference.open_model import open_model
     from experiments.inference.score import encode_lines, print_scores
 
-    model = open_model(options.model)
+    model = open_model(options.model, options.allow_import)
     method = choose_method(model, options.method)
     if options.end and method != "chain_rule":
         raise ValueError("--end goes with chain_rule only: the pseudo-log-likelihood has no end to score")
@@ -103,7 +103,7 @@ def pairs_command(options: argparse.Namespace) -> int:
     from experiments.inference.pairs import choose_methods, encode_pairs, judge_pairs, model_names, result_records
 
     names = model_names(options.models)
-    models = [open_model(path) for path in options.models]
+    models = [open_model(path, options.allow_import) for path in options.models]
     methods = choose_methods(models, options.method)
     # All pairs are checked for every model before any is scored.
     encoded = [encode_pairs(name, model, sentences, options.file) for name, model in zip(names, models, strict=True)]
@@ -148,7 +148,7 @@ def fill_command(options: argparse.Namespace) -> int:
     from experiments.inference.methods import print_remarks
     from experiments.inference.open_model import open_model
 
-    model = open_model(options.model)
+    model = open_model(options.model, options.allow_import)
     kind = "causal" if model.language_model.causal else "masked"
     if options.width is not None and (options.candidates or kind != "causal"):
         raise ValueError("--width goes with causal models that look for candidates themselves; leave it out")
@@ -206,7 +206,7 @@ def generate_command(options: argparse.Namespace) -> int:
     from objectives.inference.generation import Sampling
 
     sampling = Sampling(options.temperature, options.top_p, options.seed)
-    model = open_model(options.model)
+    model = open_model(options.model, options.allow_import)
     method = choose_generation(model, options.method)
     if options.sweeps is not None and method != "gibbs":
         raise ValueError(f"--sweeps goes with --method gibbs, not with {method}; leave it out")
@@ -236,7 +236,7 @@ def export_command(options: argparse.Namespace) -> int:
         raise ValueError(f"{target} exists already; name a folder that does not")
     from experiments.inference.export import export_model
 
-    export_model(options.model, target)
+    export_model(options.model, target, options.allow_import)
     print(options.directory)
     return 0
 

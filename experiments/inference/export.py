@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from experiments.text.tokenizer import Tokenizer
 from objectives.inference.huggingface_export import to_huggingface
 
 
-def export_model(path: str, target: Path) -> None:
+def export_model(path: str, target: Path, imports: Sequence[str] = ()) -> None:
     """Write the model of a run or checkpoint into a folder, whole or not at all.
 
     Raises:
@@ -26,7 +27,7 @@ def export_model(path: str, target: Path) -> None:
         import transformers
     except ImportError:
         raise ValueError('an export needs transformers: pip install -e ".[hf]"') from None
-    checkpoint, objective, tokenizer = open_trained(path)
+    checkpoint, objective, tokenizer = open_trained(path, imports)
     if not all(bool(value.isfinite().all()) for value in objective.state_dict().values()):
         raise ValueError(f"{checkpoint} has weights that are not finite: its training has diverged")
     model = to_huggingface(objective)

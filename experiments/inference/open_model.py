@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from experiments.records import durable, run_directory
 from experiments.text.codec import MASK_TEXT, TextCodec
 from experiments.text.tokenizer import Tokenizer
 from experiments.training.checkpoint_files import complete, verify
-from objectives import Objective, load_objective
+from objectives import Objective, allow_imports, load_objective
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
 
 TOKENIZER = "tokenizer.json"
@@ -31,10 +32,13 @@ class TextModel:
     """How a blank may be written in text."""
 
 
-def open_model(path: str) -> TextModel:
+def open_model(path: str, imports: Sequence[str] = ()) -> TextModel:
     """The model of a run (its last snapshot), of a checkpoint, of a Hugging Face folder or, as hf:NAME, of their hub.
 
     It is on a GPU where there is one. A run may be named without its hash, as in `find_run`.
+
+    Args:
+        imports: packages that the class of a trained model may be of, besides ours.
 
     Raises:
         ValueError: when there is no such model, it is damaged, or its tokens do not stand for text.
@@ -43,12 +47,13 @@ def open_model(path: str) -> TextModel:
     if path.startswith(HUB) or _is_huggingface_folder(Path(path)):
         language_model, codec, names = open_huggingface(path.removeprefix(HUB), device)
         return TextModel(Path(path.removeprefix(HUB)), language_model, codec, names)
-    checkpoint, objective, tokenizer = open_trained(path)
+    checkpoint, objective, tokenizer = open_trained(path, imports)
     return TextModel(checkpoint, ObjectiveLanguageModel(objective.to(device)), tokenizer)
 
 
-def open_trained(path: str) -> tuple[Path, Objective, Tokenizer]:
+def open_trained(path: str, imports: Sequence[str] = ()) -> tuple[Path, Objective, Tokenizer]:
     """The checkpoint that a path means, its objective and the tokenizer of its run. Raises as `open_model` does."""
+    allow_imports(imports)
     checkpoint = _find_checkpoint(path)
     verify(checkpoint)
     objective = load_objective(checkpoint)

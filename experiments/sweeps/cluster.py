@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import yaml
+from experiments.strict_yaml import parse_yaml
+from experiments.sweeps.workers import Refused
+
+COUNTS = ("timeout_min", "cpus_per_task", "nodes", "tasks_per_node")
 
 
 class ClusterExecutor:
@@ -17,7 +23,7 @@ class ClusterExecutor:
         parameters: for submitit.AutoExecutor.update_parameters, such as timeout_min, cpus_per_task, slurm_partition.
 
     Raises:
-        ValueError: when submitit is not installed, or does not know a parameter.
+        ValueError: when submitit is not installed, or does not take a parameter.
     """
 
     def __init__(self, folder: Path, parameters: dict[str, Any]) -> None:
@@ -25,18 +31,40 @@ class ClusterExecutor:
             import submitit
         except ImportError:
             raise ValueError('submitit is not installed: pip install -e ".[slurm]"') from None
-        self.executor = submitit.AutoExecutor(folder=folder)
         try:
+            self.executor = submitit.AutoExecutor(folder=folder)
             self.executor.update_parameters(**parameters)
-        except (NameError, TypeError, AttributeError) as error:
+        except (NameError, TypeError, AttributeError, AssertionError, ValueError, RuntimeError) as error:
             raise ValueError(f"submitit does not take these parameters: {' '.join(str(error).split())}") from error
+        if few := [
+            f"{name}={parameters[name]}" for name in COUNTS if parameters.get(name) is not None and parameters[name] < 1
+        ]:
+            raise ValueError(f"--submitit takes numbers from 1 on, but got {', '.join(few)}")
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """A submitit job; it has `done`, `result` and `cancel`."""
-        return self.executor.submit(function, *arguments)
+        """A submitit job; it has `done`, `result` and `cancel`. Raises Refused when there is none."""
+        # submitit repeats on standard error what it raises.
+        said = io.StringIO()
+        try:
+            with redirect_stderr(said), redirect_stdout(said):
+                return self.executor.submit(function, *arguments)
+        except Exception as error:  # sbatch's answer, or what submitit makes of it
+            reason = " ".join((str(error) or type(error).__name__).split())
+            raise Refused(f"the job of {arguments[0].run.name} is refused: {reason}") from error
 
     def shutdown(self, wait: bool = True, cancel_futures: bool = False) -> None:
         """Nothing: no process waits for the next run."""
+
+
+def check_cluster(folder: Path, parameters: dict[str, Any]) -> None:
+    """Raises ValueError when ClusterExecutor would not take these, or jobs could not write there; makes nothing."""
+    if "%" in str(folder.absolute()):
+        raise ValueError(
+            f"SLURM puts numbers in the place of % in the path of a log, so jobs cannot write to {folder}; give the "
+            f"grid and --results names without %"
+        )
+    with tempfile.TemporaryDirectory() as nowhere:
+        ClusterExecutor(Path(nowhere), parameters)
 
 
 def read_parameters(pairs: Sequence[str]) -> dict[str, Any]:
@@ -48,7 +76,9 @@ def read_parameters(pairs: Sequence[str]) -> dict[str, Any]:
     parameters = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
+        if key in parameters:
+            raise ValueError(f"--submitit gives {key} twice; leave one of the two out")
         if not key or not equals:
             raise ValueError(f"--submitit takes KEY=VALUE pairs such as timeout_min=120, but got {pair!r}")
-        parameters[key] = yaml.safe_load(value)
+        parameters[key] = parse_yaml(value, f"--submitit {pair}")
     return parameters

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 from experiments.records import run_directory
-from experiments.sweeps.grid import read_grid
 from experiments.sweeps.progress import Progress
-from experiments.sweeps.sweep import add_worker_arguments, make_executors
-from experiments.sweeps.workers import DONE, INTERRUPTED, RunTask, run_all
+from experiments.sweeps.sweep import LEFT, add_worker_arguments, left_to_others, make_executors
+from experiments.sweeps.workers import BUSY, DONE, INTERRUPTED, RunTask, run_all
 
 NOTHING = "nothing is missing"
 
@@ -19,28 +18,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", help="directory of a run, or of a grid (results/<grid>)")
     parser.add_argument("--config", metavar="FILE", help="YAML file with other evaluation.metrics for all these runs")
     add_worker_arguments(parser)
-    parser.add_argument(
-        "--allow-import",
-        metavar="PACKAGE",
-        action="append",
-        default=[],
-        help="a package of yours that class paths of the configuration may name; repeatable",
-    )
 
 
 def main(options: argparse.Namespace) -> int:
     """Measure, then print a line `run<TAB>outcome` for each run.
 
-    The exit code: 0 when all is measured, 1 when a run failed or is in use, 130 when interrupted. Raises ValueError on
-    bad input.
+    The exit code: 0 when all is measured, 1 when a run failed, 3 when none failed but another process works on some,
+    130 when interrupted. Raises ValueError on bad input.
     """
     directory = run_directory.grid_or_run(options.directory)
     runs = [directory / run["directory"] for run in run_directory.read_runs(directory)]
     begun = [run for run in runs if (run / run_directory.CONFIG).exists()]
     if not begun:
         raise ValueError(f"{directory} holds no run that has begun; train it first (clm-vs-mlm fit, clm-vs-mlm sweep)")
-    imports = [*options.allow_import, *_imports(directory)]
-    tasks = [RunTask(run, _arguments(run, options.config), imports, train=False) for run in begun]
+    tasks = [RunTask(run, _arguments(run, options.config), options.allow_import, train=False) for run in begun]
     outcomes = {run: NOTHING for run in begun}
     if begun == [directory]:
         outcomes[directory] = _measure_here(tasks[0])
@@ -53,7 +44,9 @@ def main(options: argparse.Namespace) -> int:
     if INTERRUPTED in found:
         print("interrupted: run the same command to go on", file=sys.stderr)
         return 130
-    return 0 if found <= {NOTHING, DONE} else 1
+    if left := [run.name for run, outcome in outcomes.items() if outcome == BUSY]:
+        print(left_to_others(left, len(outcomes)), file=sys.stderr)
+    return 0 if found <= {NOTHING, DONE} else LEFT if found <= {NOTHING, DONE, BUSY} else 1
 
 
 def _measure_here(task: RunTask) -> str:
@@ -71,20 +64,6 @@ def _arguments(run: Path, config: str | None) -> list[str]:
     moved = ["--results", str(run.resolve().parent.parent)] if run.resolve().parent.name == "runs" else []
     changed = ["--config", config] if config else []
     return ["--config", str(run / run_directory.CONFIG), *changed, *moved]
-
-
-def _imports(directory: Path) -> list[str]:
-    """What the grid allows to import, of its directory or that of one of its runs.
-
-    Raises:
-        ValueError: when the grid's file is damaged.
-    """
-    runs = directory.resolve().parent
-    for place in (directory, runs.parent if runs.name == "runs" else directory):
-        path = place / run_directory.GRID
-        if path.exists():
-            return read_grid(path).imports
-    return []
 
 
 def _lacks(task: RunTask) -> bool:

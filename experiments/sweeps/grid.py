@@ -8,7 +8,7 @@
         mlm: {model.class_path: objectives.MLM}
       model.init_args.optimizer.learning_rate: [0.001, 0.003]      # or a key and its values
     seeds: [1, 2, 3]
-    imports: [my_package]                              # whose class paths it may name
+    imports: [my_package]                              # that its class paths name: say --allow-import my_package
     reference: clm                                     # the arm or level that reports compare the others with
 
 Cells are the product of all axes, each with every seed; keys may be nested or dotted. An arm is named by its levels,
@@ -18,17 +18,19 @@ Cells are the product of all axes, each with every seed; keys may be nested or d
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from experiments import grids
+from experiments.strict_yaml import read_yaml
 
 KEYS = {"title", "reference", "base", "axes", "seeds", "imports"}
+LONGEST_NAME = 150
+MOST_CELLS = 10_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A named list of cells. `imports`: packages whose class paths it may use."""
+    """A named list of cells. `imports`: packages that its class paths name, which the user has to allow."""
 
     name: str
     title: str
@@ -74,27 +76,34 @@ def read_grid(path: Path) -> Grid:
     Raises:
         ValueError: when the file is no grid, or two cells would have one name.
     """
-    try:
-        source = path.read_text(encoding="utf-8")
-        content = yaml.safe_load(source)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    content = read_yaml(path)
     _check_content(path, content)
-    cells = _cells(
-        content["base"],
-        {str(name): _levels(path, name, levels) for name, levels in content.get("axes", {}).items()},
-        content["seeds"],
-    )
+    # What is shown to people is shown as they wrote it: 2024-01-01, 0.10 and on are names here.
+    written = read_yaml(path, as_written=True)
+    _check_texts(path, written)
+    axes = {
+        name: _levels(path, name, levels, written["axes"][name]) for name, levels in content.get("axes", {}).items()
+    }
+    count = len(content["seeds"]) * math.prod(map(len, axes.values()))
+    if count > MOST_CELLS:
+        raise ValueError(f"{path} has {count:,} runs, but a grid has at most {MOST_CELLS:,}; make it several grids")
+    cells = _cells(content["base"], axes, content["seeds"])
     called = [cell.name for cell in cells]
     if twice := sorted({name for name in called if called.count(name) > 1}):
         raise ValueError(f"{path}: more than one cell is called {', '.join(twice)}; name levels and seeds differently")
-    _check_reference(path, content.get("reference"), cells)
-    return Grid(path.stem, content.get("title", path.stem), cells, source, content.get("imports", []))
+    _check_reference(path, written.get("reference") or None, cells)
+    source = path.read_text(encoding="utf-8")
+    return Grid(path.stem, written.get("title") or path.stem, cells, source, written.get("imports") or [])
 
 
 def _check_content(path: Path, content: Any) -> None:
     if not isinstance(content, dict) or not content.keys() <= KEYS or not {"base", "seeds"} <= content.keys():
         raise ValueError(f"{path} is no grid: it takes the keys {', '.join(sorted(KEYS))}, base and seeds among them")
+    if path.stem in ("", ".", "..") or not path.stem.isprintable() or len(path.stem.encode()) > LONGEST_NAME:
+        raise ValueError(
+            f"a grid's directory is called like its file, so {path.stem!r} cannot be its name; rename {path}, to at "
+            f"most {LONGEST_NAME} bytes"
+        )
     kinds = {"base": dict, "axes": dict, "imports": list}
     if wrong := [key for key, kind in kinds.items() if not isinstance(content.get(key, kind()), kind)]:
         raise ValueError(f"{path}: base and axes must be mappings and imports a list; look at {', '.join(wrong)}")
@@ -103,12 +112,20 @@ def _check_content(path: Path, content: Any) -> None:
         raise ValueError(f"{path}: seeds must be a list of whole numbers, but is {seeds}")
 
 
-def _check_reference(path: Path, reference: Any, cells: list[Cell]) -> None:
+def _check_texts(path: Path, written: dict[str, Any]) -> None:
+    """Refuse a title, a reference or a package that is no line of text."""
+    for key in ("title", "reference", "imports"):
+        values = (written.get(key) or []) if key == "imports" else [written.get(key, "")]
+        if not all(isinstance(value, str) and value.isprintable() for value in values):
+            raise ValueError(f"{path}: {key} must be text on one line, but is {written[key]}")
+
+
+def _check_reference(path: Path, reference: str | None, cells: list[Cell]) -> None:
     arms = dict.fromkeys(cell.arm for cell in cells)
     levels = dict.fromkeys(level for cell in cells for level in cell.factors.values())
-    if reference is None or str(reference) in arms:
+    if reference is None or reference in arms:
         return
-    axes = dict.fromkeys(axis for cell in cells for axis, level in cell.factors.items() if level == str(reference))
+    axes = dict.fromkeys(axis for cell in cells for axis, level in cell.factors.items() if level == reference)
     if not axes:
         raise ValueError(
             f"{path}: reference {reference} names neither an arm nor a level of an axis; give one of "
@@ -117,7 +134,7 @@ def _check_reference(path: Path, reference: Any, cells: list[Cell]) -> None:
     if len(axes) > 1:
         raise ValueError(
             f"{path}: reference {reference} is a level of {' and '.join(axes)}; name a whole arm, such as "
-            f"{next(cell.arm for cell in cells if str(reference) in cell.factors.values())}"
+            f"{next(cell.arm for cell in cells if reference in cell.factors.values())}"
         )
 
 
@@ -143,8 +160,6 @@ def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, A
     result: dict[str, Any] = {}
     for source in (base, overrides):
         for key, value in source.items():
-            if not isinstance(key, str):
-                raise ValueError(f"settings have names, but a mapping of the configuration has the key {key!r}")
             first, _, rest = key.partition(".")
             new = {rest: value} if rest else value
             if isinstance(new, Mapping):
@@ -155,13 +170,14 @@ def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, A
     return result
 
 
-def _levels(path: Path, name: str, levels: Any) -> dict[str, dict[str, Any]]:
-    if isinstance(levels, dict | list) and not all(map(_is_name, levels)):
+def _levels(path: Path, name: str, levels: Any, written: Sequence[Any]) -> dict[str, dict[str, Any]]:
+    """Label and settings of each level of an axis; `written` has the values as they are written."""
+    if isinstance(levels, dict | list) and not all(map(_is_name, written)):
         raise ValueError(f"{path}: a level of axis {name} has no name that can be read on one line; give it one")
     if isinstance(levels, dict) and levels and all(isinstance(level, dict) for level in levels.values()):
-        return {str(label): level for label, level in levels.items()}
+        return levels
     if isinstance(levels, list) and levels:
-        labels = [str(value) for value in levels]
+        labels = [text if isinstance(text, str) else str(value) for text, value in zip(written, levels, strict=True)]
         if len(set(labels)) == len(labels):
             return {label: {name: value} for label, value in zip(labels, levels, strict=True)}
     raise ValueError(

@@ -25,7 +25,9 @@ def main(options: argparse.Namespace) -> int:
 def state_in_words(state: run_directory.RunState) -> str:
     """A state in words."""
     words = {
-        "running": f"running: {state.tokens:,} of {state.budget_tokens:,} tokens, {state.tokens_per_second:,.0f}/s",
+        "running": f"running: {state.tokens:,} of {state.budget_tokens:,} tokens, {state.tokens_per_second:,.0f}/s"
+        if state.budget_tokens
+        else "running: starting",
         "resumable": f"resumable at token {state.tokens:,}",
         "failed": f"failed: {state.error} (log: {state.log})",
         "diverged": state.error,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,27 @@ from typing import Any
 import yaml
 
 from experiments.records import durable, run_directory
-from experiments.sweeps.cluster import ClusterExecutor, read_parameters
+from experiments.sweeps.cluster import ClusterExecutor, check_cluster, read_parameters
 from experiments.sweeps.grid import Cell, Grid, find_grid, read_grid
 from experiments.sweeps.progress import Progress
-from experiments.sweeps.workers import DIED, DIVERGED, FAILED, INTERRUPTED, MakeExecutor, RunTask, local_worker, run_all
+from experiments.sweeps.workers import (
+    BUSY,
+    DIED,
+    DIVERGED,
+    FAILED,
+    INTERRUPTED,
+    NOT_STARTED,
+    MakeExecutor,
+    RunTask,
+    local_worker,
+    run_all,
+)
 
 UNMEASURED = "done, to be measured"
 """State of a trained run that some metric of the grid has not been measured in."""
+
+LEFT = 3
+"""Exit code when all that is missing is left to another process."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +58,17 @@ def add_worker_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     """Train what is missing of a grid, and measure what is missing of its done runs.
 
-    Returns the exit code, 0 when every run is done, 1 when one failed, 130 when interrupted; and the directory whose
-    report is due, None after a dry run. Raises ValueError on bad input.
+    Returns the exit code, 0 when every run is done, 1 when one failed, 3 when none failed but another process works on
+    some, 130 when interrupted; and the directory whose report is due, None after a dry run. Raises ValueError on bad
+    input.
     """
-    grid = read_grid(find_grid(options.grid))
+    path = find_grid(options.grid)
+    grid = read_grid(path)
+    _check_imports(path, grid, options.allow_import)
     directory = Path(options.results) / grid.name
+    threads, executors = make_executors(options, directory, len(grid.cells))
     print(f"{grid.title}: checking {len(grid.cells)} runs", file=sys.stderr)
-    planned = plan(grid, directory)
+    planned = plan(grid, directory, options.allow_import)
     runs = [run for run, _ in planned]
     states = [_state(directory / run["directory"], config) for run, config in planned]
     if options.dry_run:
@@ -61,14 +80,28 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     durable.write_json(directory / run_directory.PLAN, runs)
     wanted = {"pending", "resumable", UNMEASURED} | ({"failed", "diverged"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
-    threads, executors = make_executors(options, directory, len(runs))
-    tasks = [_task(directory, run, config, threads, grid.imports) for run, config in missing]
+    tasks = [_task(directory, run, config, threads, options.allow_import) for run, config in missing]
     outcomes = run_all(tasks, executors[: len(tasks)], Progress(len(runs), states.count("done"))) if tasks else {}
-    return _exit_code(directory, runs, set(outcomes.values())), directory
+    return _exit_code(directory, runs, outcomes), directory
 
 
-def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _check_imports(path: Path, grid: Grid, allowed: Sequence[str]) -> None:
+    """Refuse a grid that names packages which the user has not allowed: a file must not choose what runs."""
+    from objectives.class_paths import OUR_PACKAGES, is_within
+
+    if missing := [package for package in grid.imports if not is_within(package, [*OUR_PACKAGES, *allowed])]:
+        options = " ".join(f"--allow-import {package}" for package in missing)
+        raise ValueError(
+            f"{path} imports {', '.join(missing)}: code of {'that package' if len(missing) == 1 else 'these packages'} "
+            f"would run; if you trust it, add {options}"
+        )
+
+
+def plan(grid: Grid, directory: Path, imports: Sequence[str] = ()) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What the run of each cell is, with its resolved configuration; all are checked before any starts.
+
+    Args:
+        imports: packages that class paths may name besides ours.
 
     Raises:
         ValueError: when a configuration is refused, or two cells are the same run.
@@ -76,7 +109,7 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
     planned = []
     owners: dict[str, str] = {}
     for cell in grid.cells:
-        run, config = _run_of(cell, grid, directory)
+        run, config = _run_of(cell, grid, directory, imports)
         twin = owners.setdefault(run["hash"], cell.name)
         if twin != cell.name:
             raise ValueError(f"cells {twin} and {cell.name} are the same run; remove one of them from the grid")
@@ -84,12 +117,12 @@ def plan(grid: Grid, directory: Path) -> list[tuple[dict[str, Any], dict[str, An
     return planned
 
 
-def _run_of(cell: Cell, grid: Grid, directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def _run_of(cell: Cell, grid: Grid, directory: Path, imports: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     from experiments.training.commands import planned
 
     arguments = ["fit", "--config", yaml.safe_dump(cell.config), "--results", str(directory), "--name", cell.name]
     try:
-        run = planned(arguments, grid.imports).run
+        run = planned(arguments, imports).run
     except ValueError as error:
         raise ValueError(f"cell {cell.name}: {error}") from error
     if run.config["trainer"]["devices"] not in (1, "auto"):
@@ -113,9 +146,9 @@ def make_executors(options: argparse.Namespace, directory: Path, runs: int) -> t
         raise ValueError(f"--workers must be at least 1, but is {options.workers}")
     if options.submitit is not None:
         parameters = read_parameters(options.submitit)
-        ClusterExecutor(directory / "submitit", parameters)  # refuses what it does not know before any job is made
+        check_cluster(directory / "submitit", parameters)
         make: MakeExecutor = partial(ClusterExecutor, directory / "submitit", parameters)
-        return parameters.get("cpus_per_task", 1), [make] * (options.workers or runs)
+        return parameters.get("cpus_per_task") or 1, [make] * (options.workers or runs)
     gpus = _gpus()
     workers = min(options.workers or len(gpus) or os.cpu_count() or 1, len(gpus) or runs)
     threads = max(1, (os.cpu_count() or 1) // workers)
@@ -140,8 +173,9 @@ def _gpus() -> list[str]:
     return visible.split(",") if visible else [str(index) for index in range(torch.cuda.device_count())]
 
 
-def _exit_code(directory: Path, runs: list[dict[str, Any]], outcomes: set[str]) -> int:
-    if INTERRUPTED in outcomes:
+def _exit_code(directory: Path, runs: list[dict[str, Any]], outcomes: Mapping[Path, str]) -> int:
+    found = set(outcomes.values())
+    if INTERRUPTED in found:
         print("interrupted: run the same command to go on", file=sys.stderr)
         return 130
     states = {run["name"]: run_directory.run_state(directory / run["directory"]) for run in runs}
@@ -151,4 +185,21 @@ def _exit_code(directory: Path, runs: list[dict[str, Any]], outcomes: set[str]) 
         print(f"{state.state}: {name}: {state.error.removeprefix('diverged ')}{log}", file=sys.stderr)
     if any(state.state != "damaged" for state in failed.values()):
         print("run again with --retry-failed to try them once more", file=sys.stderr)
-    return 1 if failed or outcomes & {DIED, FAILED, DIVERGED} else 0
+    left = [
+        run["name"]
+        for run in runs
+        if states[run["name"]].state == "running" or outcomes.get(directory / run["directory"]) == BUSY
+    ]
+    if left:
+        print(left_to_others(left, len(runs)), file=sys.stderr)
+    if failed or found & {DIED, DIVERGED, FAILED, NOT_STARTED}:
+        return 1
+    return LEFT if left else 0
+
+
+def left_to_others(names: Sequence[str], total: int) -> str:
+    """What to say of runs that another process works on."""
+    return (
+        f"{len(names)} of {total} runs {'is' if len(names) == 1 else 'are'} left to another process: "
+        f"{', '.join(names)}; run the same command again when it has ended"
+    )

@@ -23,12 +23,16 @@ from experiments.records import durable, run_directory
 from experiments.sweeps.progress import Progress
 
 DONE, FAILED, DIED, INTERRUPTED = "done", "failed", "died", "interrupted"
-DIVERGED, BUSY = "diverged", "left to another process"
+DIVERGED, BUSY, NOT_STARTED = "diverged", "left to another process", "not started"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 MakeExecutor = Callable[[], Any]
 """Makes something that submits like a concurrent.futures.Executor."""
+
+
+class Refused(ValueError):
+    """Whatever distributes the runs does not take one; says why, in one line."""
 
 
 class RunTask(NamedTuple):
@@ -51,6 +55,9 @@ def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progres
     Args:
         executors: makes the executor of each place at which one run at a time can be trained. What is needed of an
             executor is `submit`, and of what that returns `done` and `result`.
+
+    Raises:
+        Refused: when not even the first run is taken.
     """
     pending = list(tasks)
     outcomes: dict[Path, str] = {}
@@ -60,9 +67,17 @@ def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progres
     before = {number: signal.signal(number, lambda n, _: stopping.append(n)) for number in heeded}
     try:
         while True:
-            for slot in slots:
-                if slot.run is None and pending and not stopping:
-                    slot.start(pending.pop(0))
+            try:
+                for slot in slots:
+                    if slot.run is None and pending and not stopping:
+                        slot.start(pending[0])
+                        pending.pop(0)
+            except Refused as error:
+                if not outcomes and all(slot.run is None for slot in slots):
+                    raise
+                print(f"{error}; {len(pending)} runs are not started, the others go on", file=sys.stderr)
+                outcomes |= {task.run: NOT_STARTED for task in pending}
+                pending = []
             running = [slot for slot in slots if slot.run is not None]
             if not running:
                 return outcomes | {task.run: INTERRUPTED for task in pending}

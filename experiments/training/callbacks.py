@@ -125,25 +125,37 @@ class Checkpoints(pl.Callback):
         self.restored = state
 
 
+def whole_steps(budget: int, tokens_per_step: int) -> int:
+    """The tokens that a budget is rounded up to: those that have been read at its end."""
+    return -(-budget // tokens_per_step) * tokens_per_step
+
+
 class Status(pl.Callback):
-    """Keeps status.json up to date, at most once a second."""
+    """Keeps status.json up to date, at most once a second; tokens per second are those since this process trains."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
         self.written = 0.0
         self.values: dict[str, Any] = {"state": "running", "pid": os.getpid()}
+        self.before: tuple[int, float] | None = None
+        """Tokens and seconds of training when this process began."""
+
+    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+        if self.before is None:
+            self.before = objective.tokens_read(batch.tokens_BT.numel()), objective.ledger.seconds.item()
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         if time.monotonic() - self.written > 1:
-            tokens = objective.tokens_read(batch.tokens_BT.numel())
-            seconds = objective.ledger.seconds.item()
+            batch_tokens, length = batch.tokens_BT.numel(), batch.tokens_BT.shape[1]
+            tokens, (before, started) = objective.tokens_read(batch_tokens), self.before or (0, 0.0)
+            seconds = objective.ledger.seconds.item() - started
             self.write(
                 step=trainer.global_step,
                 tokens=tokens,
-                budget_tokens=objective.budget_tokens(batch.tokens_BT.shape[1]),
-                tokens_per_second=tokens / seconds if seconds else 0.0,
+                budget_tokens=whole_steps(objective.budget_tokens(length), objective.tokens_per_step(batch_tokens)),
+                tokens_per_second=(tokens - before) / seconds if seconds else 0.0,
             )
 
     def try_to_write(self, **values: Any) -> None:

@@ -12,24 +12,32 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 import yaml
-from jsonargparse import Namespace, set_parsing_settings
+from jsonargparse import Namespace, set_loader, set_parsing_settings
 from lightning_fabric.plugins.environments import SLURMEnvironment
+from pytorch_lightning.callbacks import (
+    BatchSizeFinder,
+    Checkpoint,
+    EarlyStopping,
+    GradientAccumulationScheduler,
+    LearningRateFinder,
+    Timer,
+)
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from experiments.data import BlockData
 from experiments.evaluation.evaluation import DEFAULT_METRICS, EvaluationConfig
 from experiments.records import durable, run_directory
+from experiments.strict_yaml import parse_setting
 from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from experiments.training.help import FIT, RunParser
 from experiments.training.loggers import check_loggers, place_loggers
 from experiments.training.loop import fit_run, locked
 from experiments.training.progress_bar import announce
-from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec
+from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec, check_seed
 from objectives import Objective, Vocabulary
+from objectives.class_paths import allow_imports, allowed_imports, import_object
 
-OUR_PACKAGES = ("objectives", "experiments", "pytorch_lightning", "torch.optim")
-"""Where class paths may point; others have to be allowed by name, because parsing a class path imports it."""
 RESERVED = {
     "min_steps": "use model.init_args.budget",
     "min_epochs": "use model.init_args.budget",
@@ -44,8 +52,17 @@ RESERVED = {
     "use_distributed_sampler": "each rank reads its own part of the stream",
 }
 """Settings of the Trainer that would end a run, or change its gradients, without regard to its budget and hash."""
-
+REFUSED_CALLBACKS = {
+    EarlyStopping: "it would end the run before its budget; set model.init_args.budget instead",
+    Timer: "it would end the run before its budget; set model.init_args.budget instead",
+    Checkpoint: "a run keeps its own checkpoints and snapshots; set checkpoint_every_steps and evaluation.snapshots",
+    GradientAccumulationScheduler: "it would change how many tokens a step reads; set trainer.accumulate_grad_batches",
+    BatchSizeFinder: "the batch size is part of what a run is; set data.init_args.batch_size",
+    LearningRateFinder: "the learning rate is part of what a run is; set model.init_args.optimizer.learning_rate",
+}
+"""Callbacks that would end a run, or change its steps, without regard to its budget and hash."""
 MOST_THREADS = 256
+MOST_AT_ONCE = 4096
 """More is a slip, and would hang rather than run."""
 
 
@@ -55,15 +72,15 @@ class ObjectiveCLI(LightningCLI):
     To make one is to train the run from where it stands to the end of its budget; `run` says what it is.
     """
 
-    def __init__(
-        self, args: Sequence[str], allowed_imports: Sequence[str] = (), stop: StopRequest | None = None
-    ) -> None:
+    def __init__(self, args: Sequence[str], imports: Sequence[str] = (), stop: StopRequest | None = None) -> None:
         self.stop = stop or StopRequest()
+        allow_imports(imports)
         set_parsing_settings(
             import_path_denylist=["*"],
-            import_path_allowlist=[*OUR_PACKAGES, *allowed_imports],
+            import_path_allowlist=allowed_imports(),
             docstring_parse_attribute_docstrings=True,
         )
+        set_loader("yaml", parse_setting, (yaml.YAMLError,))
         super().__init__(
             Objective,
             BlockData,
@@ -117,6 +134,10 @@ class ObjectiveCLI(LightningCLI):
         """`fit` alone. It takes no checkpoint: it resumes its own run, whose settings are those of its hash."""
         return {"fit": {"model", "datamodule", "train_dataloaders", "val_dataloaders", "ckpt_path", "weights_only"}}
 
+    def _set_seed(self) -> None:
+        check_seed(self.config.fit.seed_everything)
+        super()._set_seed()
+
     def before_instantiate_classes(self) -> None:
         self.settings = self.config.fit
         if not 0 <= self.settings.threads <= MOST_THREADS:
@@ -125,6 +146,10 @@ class ObjectiveCLI(LightningCLI):
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):
                 raise ValueError(f"trainer.{setting} is {value}, but must keep its default; {instead}")
+        for setting in ("devices", "num_nodes", "accumulate_grad_batches"):
+            if isinstance(value := self.settings.trainer[setting], int) and value > MOST_AT_ONCE:
+                raise ValueError(f"trainer.{setting} goes up to {MOST_AT_ONCE:,}, but is {value}")
+        _check_callbacks(self.settings.trainer.callbacks)
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def instantiate_classes(self) -> None:
@@ -193,6 +218,18 @@ def quiet_lightning() -> None:
     """Leave out Lightning's advice and its list of absent devices; warnings stay, but for one of its own making."""
     logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
+    # Whoever runs jobs by `sweep --submitit` does not start them by srun either.
+    warnings.filterwarnings("ignore", message="The `srun` command is available on your system but is not used")
+
+
+def _check_callbacks(chosen: Any) -> None:
+    """Refuse callbacks that a run cannot have; `chosen` is one or a list of them, by class path."""
+    for one in chosen if isinstance(chosen, list) else [chosen]:
+        path = one.get("class_path") if isinstance(one, Namespace | dict) else None
+        cls = import_object(path) if path else None
+        for refused, reason in REFUSED_CALLBACKS.items():
+            if isinstance(cls, type) and issubclass(cls, refused):
+                raise ValueError(f"trainer.callbacks has {cls.__name__}, but must not: {reason}")
 
 
 def _with_vocabulary(vocabulary: Vocabulary, cls: type[Objective], **arguments: Any) -> Objective:

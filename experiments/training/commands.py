@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jsonargparse import ArgumentError
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
 from experiments import configs
 from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_lightning
 from experiments.training.help import help_last
-from experiments.training.loop import Interrupted, TrainingDiverged
+from experiments.training.loop import Interrupted, TrainingDiverged, TrainingFailed
 from experiments.training.measure import measure_run
+from objectives.class_paths import how_to_allow
 
 ALLOW = "--allow-import"
 USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configuration name a package of yours."""
@@ -33,6 +35,13 @@ def main(arguments: Sequence[str]) -> int:
     except TrainingDiverged as diverged:
         print(diverged, file=sys.stderr)
         return 1
+    except (RuntimeError, MisconfigurationException, TrainingFailed) as error:
+        cause = error.__cause__ if isinstance(error, TrainingFailed) else error
+        if isinstance(cause, MisconfigurationException):
+            raise ValueError(plain_reason(f"Lightning refuses these settings: {cause}")) from error
+        if isinstance(cause, RuntimeError) and re.search("allocate (memory|[0-9])", str(cause)):
+            raise ValueError(f"out of memory: make the model or data.init_args.batch_size smaller ({cause})") from error
+        raise  # something is wrong with the code of an objective, say: its traceback is what helps
     except Interrupted as interrupted:
         print(f"interrupted: {interrupted}", file=sys.stderr)
         return 130
@@ -62,7 +71,11 @@ def plain_reason(message: str) -> str:
         message,
         flags=re.S,
     )
-    message = re.sub(r"Add the import path to .* to allow it", f"To allow it, add {ALLOW} PACKAGE", message)
+    message = re.sub(
+        r"Importing '([\w.]+)' is not allowed, denied by .*? to allow it\.?",
+        lambda found: f"{found[1]} is not imported: {how_to_allow(found[1])}",
+        message,
+    )
     return " ".join(message.split())
 
 

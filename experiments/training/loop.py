@@ -24,7 +24,7 @@ from experiments.evaluation.evaluation import Evaluation, MetricFailed
 from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.records.proof import declared_by, is_proven, without_unproven, write_done
 from experiments.records.quantities import TRAINING
-from experiments.training.callbacks import STOP_SIGNALS, Checkpoints, Snapshots, Status, StopRequest
+from experiments.training.callbacks import STOP_SIGNALS, Checkpoints, Snapshots, Status, StopRequest, whole_steps
 from experiments.training.checkpoint_files import (
     CHECKPOINTS,
     SNAPSHOTS,
@@ -142,13 +142,12 @@ def _targets(model: Objective, data: BlockData, items: Items) -> int:
 
 def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: Path | None, status: Status) -> None:
     """Train to the end of the budget; raises as `fit_run` does."""
-    budget = model.budget_tokens(data.block_length)
     try:
         trainer.fit(model, data, ckpt_path=str(checkpoint) if checkpoint else None)
     except SIGTERMException:
         pass  # one that came before our handler was in its place: the run has saved at the end of its step all the same
     except Diverged as error:
-        tokens = model.tokens_read(data.tokens_per_batch)
+        tokens, budget = _progress(model, data)
         snapshots = complete(status.run / SNAPSHOTS)
         good = f"its last good snapshot is {snapshots[-1]}" if snapshots else "it has no snapshot from before"
         reason = f"diverged at token {tokens:,} of {budget:,} ({error}); {good}"
@@ -163,11 +162,17 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
     except BaseException as error:
         status.try_to_write(state="failed", error=f"{type(error).__name__}: {error}")
         raise TrainingFailed(f"{type(error).__name__}: {error}") from error
-    tokens = model.tokens_read(data.tokens_per_batch)
+    tokens, budget = _progress(model, data)
     state = "done" if tokens >= budget else "interrupted"
     status.write(state=state, step=trainer.global_step, tokens=tokens, budget_tokens=budget)
     if tokens < budget:
         raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({status.run})")
+
+
+def _progress(model: Objective, data: BlockData) -> tuple[int, int]:
+    """Tokens read, and those of the budget in whole steps."""
+    budget = whole_steps(model.budget_tokens(data.block_length), model.tokens_per_step(data.tokens_per_batch))
+    return model.tokens_read(data.tokens_per_batch), budget
 
 
 def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec) -> None:

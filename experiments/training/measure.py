@@ -21,7 +21,7 @@ from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import begin_declarations, locked, run_evaluation
 from experiments.training.run_spec import RunSpec
 from objectives import load_objective
-from objectives.identity import import_object
+from objectives.class_paths import import_object
 
 
 def measure_run(run: Path, cli: ObjectiveCLI) -> int:

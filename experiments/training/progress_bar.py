@@ -11,6 +11,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.utilities import rank_zero_only
 from tqdm import tqdm
 
+from experiments.training.callbacks import whole_steps
 from objectives import Batch, Objective
 
 SECONDS_BETWEEN = 1.0
@@ -41,9 +42,10 @@ class ProgressBar(pl.Callback):
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         if self.bar is None:
+            batch_tokens, budget = batch.tokens_BT.numel(), objective.budget_tokens(batch.tokens_BT.shape[1])
             self.bar = tqdm(
-                initial=objective.tokens_read(batch.tokens_BT.numel()),
-                total=objective.budget_tokens(batch.tokens_BT.shape[1]),
+                initial=objective.tokens_read(batch_tokens),
+                total=whole_steps(budget, objective.tokens_per_step(batch_tokens)),
                 unit="",
                 unit_scale=True,
                 mininterval=0,
@@ -59,15 +61,16 @@ class ProgressBar(pl.Callback):
         self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         tokens = objective.tokens_read(batch.tokens_BT.numel())
-        over = tokens >= objective.budget_tokens(batch.tokens_BT.shape[1])
-        if self.bar is None or self.bar.disable or not (over or time.monotonic() - self.renewed > SECONDS_BETWEEN):
+        if self.bar is None or self.bar.disable:
+            return
+        if not (tokens >= self.bar.total or time.monotonic() - self.renewed > SECONDS_BETWEEN):
             return
         nats, targets = _loss_sums(objective)
         if targets > self.before[1]:
             loss = (nats - self.before[0]) / (targets - self.before[1])
             rate = trainer.optimizers[0].param_groups[0]["lr"]
             self.bar.set_postfix_str(f"loss {loss:.3f}, lr {rate:.2g}", refresh=False)
-        self.bar.update(min(tokens, self.bar.total) - self.bar.n)
+        self.bar.update(tokens - self.bar.n)
         self.renewed, self.before = time.monotonic(), (nats, targets)
 
     def on_train_end(self, trainer: pl.Trainer, objective: Any) -> None:

@@ -11,12 +11,18 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
+from experiments.data.base import check_sizes
 from experiments.data.settings import trained_on
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records.durable import content_hash
 from objectives import Objective, Traits, Vocabulary
-from objectives.identity import build_arguments, import_object, shortened
+from objectives.class_paths import import_object
+from objectives.identity import build_arguments, shortened
 
+MOST_SEED = 2**32 - 1
+"""That of NumPy's generators."""
+LEAST = {"batch_size": 1, "validation_blocks": 1, "num_workers": 0, "seed": 0}
+"""What stands for a setting that a kind of data does not have."""
 IDENTITY_VERSION = 1
 """Part of every hash. Settings that equal their defaults are not, so raise it when a default changes."""
 TRAINER_DEFAULTS = {
@@ -80,6 +86,7 @@ class RunSpec:
         for setting in ("record_every_steps", "checkpoint_every_steps"):
             if config[setting] < 1:
                 raise ValueError(f"{setting} must be at least 1, but is {config[setting]}")
+        check_seed(config["seed_everything"])
         evaluation = EvaluationConfig.from_plain(config["evaluation"])
         traits = _checked_traits(config["model"], _checked_block_length(config["data"]))
         return cls(name, content_hash(identity(config)), Path(config["results"]), traits, config, evaluation)
@@ -104,6 +111,12 @@ class RunSpec:
             "factors": {},
             **self.traits.record(),
         }
+
+
+def check_seed(seed: int) -> None:
+    """Raises ValueError when a seed is none that every generator takes."""
+    if not 0 <= seed <= MOST_SEED:
+        raise ValueError(f"seed_everything goes from 0 to {MOST_SEED:,}, but is {seed}")
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,5 +167,11 @@ def _checked_block_length(data: dict[str, Any]) -> int | None:
         for name, value in data["init_args"].items()
         if not (isinstance(value, dict) and "class_path" in value)
     }
-    built = build_arguments(import_object(data["class_path"]), settings)
-    return built["block_length"] if "block_length" in built else getattr(built.get("rules"), "block_length", None)
+    cls = import_object(data["class_path"])
+    built = build_arguments(cls, settings)
+    length = built["block_length"] if "block_length" in built else getattr(built.get("rules"), "block_length", None)
+    if len(settings) == len(data["init_args"]):
+        cls(**built)  # refuses what it refuses; nothing is made or read yet
+    elif length is not None:
+        check_sizes(length, **{name: built.get(name, least) for name, least in LEAST.items()})
+    return length

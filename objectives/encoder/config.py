@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+LONGEST = 2**20
+DEEPEST = 1_000
+MOST_PARAMETERS = 10**11
+"""More is a slip, and would hang or fill the memory rather than train."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +42,26 @@ class EncoderConfig:
                 f"width, depth, heads and max_length must be positive and width / heads an even number, but got "
                 f"width {self.width}, depth {self.depth}, heads {self.heads}, max_length {self.max_length}"
             )
+        if self.inner < 1 or not all(0 < value < math.inf for value in (self.rope_theta, self.norm_eps)):
+            raise ValueError(
+                f"intermediate, rope_theta and norm_eps must be positive and finite, but got intermediate "
+                f"{self.intermediate}, rope_theta {self.rope_theta}, norm_eps {self.norm_eps}"
+            )
+        if self.max_length > LONGEST or self.depth > DEEPEST:
+            raise ValueError(
+                f"max_length goes up to {LONGEST:,} and depth up to {DEEPEST:,}, but got max_length {self.max_length} "
+                f"and depth {self.depth}"
+            )
+        parameters = self.depth * self.width * (4 * self.width + 3 * self.inner)
+        if parameters > MOST_PARAMETERS:
+            raise ValueError(
+                f"width {self.width}, depth {self.depth} and intermediate {self.inner} make {parameters:.2g} "
+                f"parameters, but an encoder has at most {MOST_PARAMETERS:.0e}"
+            )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be in [0, 1), but is {self.dropout}")
 
     @property
     def inner(self) -> int:
         """Size inside the GeGLU after gating."""
-        return self.intermediate or 2 * self.width
+        return 2 * self.width if self.intermediate is None else self.intermediate

@@ -15,7 +15,7 @@ class Budget:
     """How long to train: exactly one of the two.
 
     Raises:
-        ValueError: when neither or both are given, or one is not positive.
+        ValueError: when neither or both are given, or one is not positive and finite.
     """
 
     tokens: int | None = None
@@ -27,7 +27,9 @@ class Budget:
     def __post_init__(self) -> None:
         given = [value for value in (self.tokens, self.flops) if value is not None]
         if len(given) != 1 or not 0 < given[0] < math.inf:
-            raise ValueError(f"give a positive budget in tokens or in flops, one of the two, but got {self}")
+            raise ValueError(f"give a positive, finite budget in tokens or in flops, one of the two, but got {self}")
+        if (self.tokens or 0) >= 2**53:
+            raise ValueError(f"tokens are counted exactly up to 2^53, but the budget is {self.tokens}")
 
     def in_tokens(self, flops_per_token: float) -> int:
         """The budget in tokens read."""

@@ -64,3 +64,14 @@ def test_traits_and_declarations_of_a_run(pair_grid):
     assert mlm.traits.question == "masked tokens (15 %, 80/10/10)"
     assert mlm.runs[0].metric(declaration("word_swap/accuracy")).class_path == "experiments.evaluation.WordSwap"
     assert mlm.runs[0].metric(declaration("train/loss")) is None
+
+
+def test_title_and_reference_are_read_as_they_are_written(builder):
+    builder.run(minimal(CLM), 0)
+    directory = builder.finish()
+    (directory / run_directory.GRID).write_text("title: 2024-01-01\nreference: 0.10\n")
+    results = read_results(directory)
+    assert (results.title, results.reference_name) == ("2024-01-01", "0.10")
+    (directory / run_directory.GRID).write_text("title:\nreference:\n")
+    results = read_results(directory)
+    assert (results.title, results.reference_name) == (directory.name, None)

@@ -13,6 +13,7 @@ from experiments.inference.open_huggingface import is_causal
 from experiments.inference.open_model import open_model
 from experiments.records import durable, run_directory
 from experiments.text.tokenizer import Tokenizer
+from experiments.training.checkpoint_files import DurableCheckpointIO, complete
 from objectives import CLM, MLM, load_objective
 from objectives.inference.scoring import total
 from tests.support.huggingface_models import CAUSAL, MASKED, build
@@ -91,13 +92,81 @@ def test_what_is_no_model_is_refused(tmp_path):
         open_model(str(run))
 
 
-@pytest.mark.parametrize("name", ["os.system", "objectives.vocabulary.Vocabulary", "subprocess.run"])
-def test_a_checkpoint_can_have_objectives_made_only(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("objectives.vocabulary.Vocabulary", "is not an objective"),
+        ("os.system", "is not imported: .* add --allow-import os"),
+        ("subprocess.run", "is not imported: .* add --allow-import subprocess"),
+        ("objectives.base.torch", "stands for something of torch, and is not used"),
+        ("objectives.base.abstractmethod", "stands for something of abc, and is not used"),
+        ("objectives.base.pl.LightningModule", "cannot import"),
+        ("torch.hub.load", "is not imported: .* add --allow-import torch$"),
+        ("objectivesx.Mine", "is not imported: .* add --allow-import objectivesx$"),
+    ],
+)
+def test_a_checkpoint_can_have_objectives_made_only(name, reason, tmp_path):
     path = tmp_path / "evil.ckpt"
     torch.save({"objective": {"class_path": name, "arguments": {"command": f"touch {tmp_path}/made"}}}, path)
-    with pytest.raises(ValueError, match=f"{name} is not an objective"):
+    with pytest.raises(ValueError, match=reason) as refusal:
         load_objective(path)
+    assert name.split(".")[0] in str(refusal.value)
     assert not (tmp_path / "made").exists()
+
+
+MINE = """
+import pathlib
+pathlib.Path({made!r}).touch()
+from objectives import CLM
+
+class Mine(CLM):
+    pass
+"""
+
+
+@pytest.fixture
+def foreign(tmp_path, monkeypatch):
+    """A run whose snapshot names a class of a package of somebody's, and a file that is there once it was imported."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / f"{tmp_path.name}.py").write_text(MINE.format(made=str(tmp_path / "imported")))
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    run = make_run(tmp_path / "run", CLM)
+    (snapshot,) = complete(run / "snapshots")
+    content = torch.load(snapshot, weights_only=True)
+    content["objective"]["class_path"] = f"{tmp_path.name}.Mine"
+    DurableCheckpointIO().save_checkpoint(content, snapshot)
+    (tmp_path / "lines.txt").write_text("the old cat\n")
+    return run, tmp_path / "imported"
+
+
+@pytest.mark.parametrize("command", ["score", "pairs", "fill", "generate", "export"])
+def test_what_a_snapshot_names_is_imported_only_when_it_is_allowed(command, foreign, tmp_path, capsys):
+    run, imported = foreign
+    pair = {"sentence_good": "the old cat", "sentence_bad": "old the cat"}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(pair))
+    rest = {
+        "score": [tmp_path / "lines.txt"],
+        "pairs": [tmp_path / "pairs.jsonl"],
+        "fill": ["the [MASK] cat"],
+        "generate": [],
+        "export": [tmp_path / "out"],
+    }
+    arguments = [command, *map(str, [run, *rest[command]])]
+    assert main(arguments) == 2
+    (error,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert error.endswith(f"if you trust that, add --allow-import {tmp_path.name}")
+    assert not imported.exists()
+    code = main([*arguments, "--allow-import", tmp_path.name])
+    assert imported.exists()
+    assert code == 0 or "has no counterpart in transformers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["my-package", "", "a..b", "*"])
+def test_what_is_no_package_cannot_be_allowed(name, foreign, capsys):
+    assert main(["score", str(foreign[0]), "nowhere.txt", "--allow-import", name]) == 2
+    run, _ = foreign
+    with pytest.raises(ValueError, match="--allow-import takes the name of a package"):
+        open_model(str(run), [name])
 
 
 @pytest.mark.parametrize("kind", [*MASKED, *CAUSAL])

@@ -72,8 +72,10 @@ def test_a_run_in_use_is_named_and_the_others_are_measured(trained, text, tmp_pa
     (tmp_path / "more.yaml").write_text(yaml.safe_dump({"evaluation": {"metrics": [*cloze(0.15, 0.5), METRICS[7]]}}))
     with FileLock(used / run_directory.LOCK):
         code = main(["evaluate", str(tmp_path / "grid"), "--config", str(tmp_path / "more.yaml"), "--workers", "1"])
-    assert code == 1
-    assert set(capsys.readouterr().out.splitlines()) == {f"{free}\tmeasured", f"{used}\tleft to another process"}
+    assert code == 3
+    printed = capsys.readouterr()
+    assert set(printed.out.splitlines()) == {f"{free}\tmeasured", f"{used}\tleft to another process"}
+    assert f"1 of 2 runs is left to another process: {used.name}; run the same command again" in printed.err
     assert {row.quantity for row in metrics_file.read_metrics(free)} >= {"word_swap/accuracy", "word_swap/ties"}
 
 

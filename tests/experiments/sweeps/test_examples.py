@@ -57,7 +57,7 @@ def write_grid(directory, data):
 
 
 def sweep(grid, results):
-    return ["sweep", str(grid), "--results", str(results), "--workers", "2"]
+    return ["sweep", str(grid), "--results", str(results), "--workers", "2", "--allow-import", EXAMPLES]
 
 
 @pytest.fixture(scope="module", params=["text", "rules"])
@@ -156,18 +156,19 @@ def test_every_arm_is_scored_or_refused_and_exported_or_refused_with_the_reason(
         if seed == 2:
             continue
         for method in ("chain_rule", "pll"):
-            code, _, last = printed(capsys, "score", run, tmp_path / "lines.txt", "--method", method)
+            options = ("--method", method, "--allow-import", EXAMPLES)
+            code, _, last = printed(capsys, "score", run, tmp_path / "lines.txt", *options)
             assert (code == 0) == (method in OFFERED[arm]), (arm, last)
             assert code == 0 or f"cannot be scored by {method}; use " in last
-        code, _, last = printed(capsys, "export", run, tmp_path / arm)
+        code, _, last = printed(capsys, "export", run, tmp_path / arm, "--allow-import", EXAMPLES)
         assert (code == 0) == (arm in EXPORTED), (arm, last)
         assert code == 0 or "has no counterpart in transformers" in last
 
 
-def test_a_run_of_a_grid_is_evaluated_with_what_its_grid_imports(grid, capsys):
+def test_a_run_of_a_grid_is_evaluated_with_what_is_allowed(grid, capsys):
     _, whole = grid
     run = by_arm(whole)["prefix 25 %", 1]
-    code, out, _ = printed(capsys, "evaluate", run)
+    code, out, _ = printed(capsys, "evaluate", run, "--allow-import", EXAMPLES)
     assert (code, out) == (0, f"{run}\tnothing is missing\n")
 
 

@@ -1,15 +1,17 @@
 """Grids: what becomes of axes, names and overrides; and every shipped YAML."""
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
 from experiments import configs
+from experiments.cli import main
 from experiments.sweeps.grid import find_grid, merged, read_grid
 from experiments.sweeps.sweep import plan
 from experiments.training.command_line import PlannedCLI
-from tests.support.tiny import run_config, write_text
+from tests.support.tiny import RULES, run_config, write_text
 
 ROOT = Path(__file__).parents[3] / "experiments"
 
@@ -105,6 +107,13 @@ def test_two_cells_that_are_the_same_run_are_refused(tmp_path):
         plan(grid, tmp_path / "g")
 
 
+def test_generated_data_is_checked_before_anything_runs(tmp_path):
+    base = {**run_config(tmp_path / "unused.txt"), "data": RULES}
+    axes = {"data.init_args.probe_train": [10, 10**12]}
+    with pytest.raises(ValueError, match=r"cell 1000000000000-s1: .*probe_train=1000000000000"):
+        plan(read_grid(write_grid(tmp_path / "g.yaml", base=base, axes=axes)), tmp_path / "g")
+
+
 BAD_CLOZE = {"class_path": "experiments.evaluation.Cloze", "init_args": {"rates": [2.0]}}
 
 
@@ -116,6 +125,8 @@ BAD_CLOZE = {"class_path": "experiments.evaluation.Cloze", "init_args": {"rates"
         ("data.init_args.block_length", [16, 128], "cell 128-s1: .*128"),
         ("evaluation.metrics", [["experiments.evaluation.Cloze"], [BAD_CLOZE]], r"cell class_path.*-s1: .*\(0, 1\]"),
         ("trainer.devices", [1, 2], "cell 2-s1: .*devices"),
+        ("data.init_args.batch_size", [4, 10**9], "cell 1000000000-s1: .*batch_size=1000000000"),
+        ("data.init_args.validation_blocks", [4, 0], "cell 0-s1: .*validation_blocks=0"),
     ],
 )
 def test_a_bad_cell_is_found_before_anything_runs(axis, values, words, tmp_path):
@@ -154,3 +165,85 @@ def test_a_reference_that_could_mean_two_things_is_refused(tmp_path):
 def test_a_level_without_a_name_is_refused(tmp_path, levels):
     with pytest.raises(ValueError, match="a level of axis arm has no name"):
         read_grid(write_grid(tmp_path / "g.yaml", axes={"arm": levels}))
+
+
+def write_text_grid(path, text):
+    path.write_text(f"base: {{}}\nseeds: [1]\n{text}")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "axes:\n  arm:\n    MLM 15%: {a: 1}\n    MLM 15%: {a: 2}\n",
+            "line 6: the key 'MLM 15%' stands twice .* line 5",
+        ),
+        ("axes: {arm: {a: {x: 1}}}\naxes: {other: {b: {x: 2}}}\n", "line 4: the key 'axes' stands twice"),
+        ("title: [a]\n", "title must be text on one line"),
+        ("imports: [{a: b}]\n", "imports must be text on one line"),
+        ('title: "a\\nb"\n', "title must be text on one line"),
+    ],
+)
+def test_a_grid_that_could_be_read_in_two_ways_is_refused(text, words, tmp_path):
+    with pytest.raises(ValueError, match=rf"g\.yaml.*{words}"):
+        read_grid(write_text_grid(tmp_path / "g.yaml", text))
+
+
+def test_names_stay_what_they_are_written_as(tmp_path):
+    text = """
+title: 2024-01-01
+reference: on; 0.10
+axes:
+  arm: {on: {a: 1}, off: {a: 2}, 2024-01-01: {a: 3}, null: {a: 4}, 1e3: {a: 5}}
+  rate: [0.10, 1e-3, 2024-01-01, yes, null]
+"""
+    grid = read_grid(write_text_grid(tmp_path / "g.yaml", text))
+    assert grid.title == "2024-01-01"
+    assert list(dict.fromkeys(cell.factors["arm"] for cell in grid.cells)) == ["on", "off", "2024-01-01", "null", "1e3"]
+    rates = {cell.factors["rate"]: cell.config["rate"] for cell in grid.cells}
+    assert rates == {"0.10": 0.1, "1e-3": 0.001, "2024-01-01": "2024-01-01", "yes": True, "null": None}
+    assert json.dumps([cell.config for cell in grid.cells])
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_no_generator_takes_is_refused(seed, tmp_path):
+    base = run_config(write_text(tmp_path / "text.txt"))
+    grid = read_grid(write_grid(tmp_path / "g.yaml", base=base, seeds=[0, 2**32 - 1, seed]))
+    words = rf"cell run-s{seed}: seed_everything goes from 0 to 4,294,967,295, but is {seed}"
+    with pytest.raises(ValueError, match=words):
+        plan(grid, tmp_path / "g")
+
+
+@pytest.mark.parametrize("name", ["...yaml", "..yaml", "a\nb.yaml", "x" * 151 + ".yaml"])
+def test_a_grid_whose_name_is_no_directory_is_refused(name, tmp_path):
+    with pytest.raises(ValueError, match="cannot be its name; rename"):
+        read_grid(write_grid(tmp_path / name))
+
+
+def test_more_runs_than_anybody_waits_for_are_refused(tmp_path):
+    axes = {name: list(range(1000)) for name in "abcdefgh"}
+    with pytest.raises(ValueError, match=r"has 1,000,000,000,000,000,000,000,000 runs"):
+        read_grid(write_grid(tmp_path / "g.yaml", axes=axes))
+
+
+def test_a_grid_imports_nothing_that_is_not_allowed(tmp_path, monkeypatch, capsys):
+    """Neither what it lists nor what its cells name, and not in a dry run either."""
+    package = f"package_of_{tmp_path.name}"
+    (tmp_path / f"{package}.py").write_text(
+        f"import pathlib\npathlib.Path({str(tmp_path / 'imported')!r}).touch()\n"
+        "from objectives import CLM\n\nclass Mine(CLM):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    base = run_config(write_text(tmp_path / "text.txt"), **{"model.class_path": f"{package}.Mine"})
+    sweep = ["sweep", str(tmp_path / "g.yaml"), "--results", str(tmp_path / "results"), "--dry-run"]
+    for listed in ([package], []):
+        write_grid(tmp_path / "g.yaml", base=base, imports=listed)
+        assert main(sweep) == 2
+        (error,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+        assert error.endswith(f"if you trust {'it' if listed else 'that'}, add --allow-import {package}")
+        assert not (tmp_path / "imported").exists()
+    write_grid(tmp_path / "g.yaml", base=base, imports=[package])
+    assert main([*sweep, "--allow-import", package]) == 0
+    assert (tmp_path / "imported").exists()
+    assert not (tmp_path / "results").exists()

@@ -23,6 +23,7 @@ def test_the_state_of_each_run(tmp_path, capsys):
     assert [words for _, words in shown] == ["pending", "resumable at token 7", "failed: why (log: log.txt)"]
     assert main(["runs", str(tmp_path / "b")]) == 0
     assert capsys.readouterr().out.splitlines() == ["\t".join(shown[1])]
+    assert state_in_words(run_directory.RunState("running")) == "running: starting"
     assert state_in_words(run_directory.RunState("running", 1500, 9000, 120.4)) == (
         "running: 1,500 of 9,000 tokens, 120/s"
     )

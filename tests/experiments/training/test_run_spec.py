@@ -14,9 +14,12 @@ from experiments.text.tokenizer import TokenizerConfig
 from experiments.training.command_line import PlannedCLI
 from experiments.training.run_spec import IDENTITY_VERSION, TRAINER_DEFAULTS, identity
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, OptimizerConfig
+from objectives.class_paths import allow_imports
 from objectives.corruption import Bernoulli, ExactCount
 from objectives.identity import REQUIRED, constructor_parameters, shortened, without_defaults
 from objectives.settings import SharedSettings
+
+allow_imports([__name__])
 
 
 def planned(*more):
