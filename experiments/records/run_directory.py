@@ -131,6 +131,16 @@ def read_runs(directory: Path) -> list[dict[str, Any]]:
     return [{**_recorded(path), "directory": str(path.parent.relative_to(directory))} for path in found]
 
 
+def record_of(run: Path) -> dict[str, Any]:
+    """What a run has written of itself; nothing, and a line on stderr, where that cannot be read: what is known of it
+    otherwise is written anew."""
+    found = _recorded(run / RUN)
+    if "damage" in found:
+        print(f"{found['damage']}; it is written anew", file=sys.stderr)
+        return {}
+    return found
+
+
 def _planned(path: Path) -> list[dict[str, Any]] | None:
     try:
         planned = read_json(path)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.records import run_directory
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import LEFT, add_worker_arguments, left_to_others, make_executors
-from experiments.sweeps.workers import BUSY, DONE, INTERRUPTED, RunTask, run_all
+from experiments.sweeps.workers import BUSY, DONE, FAILED, INTERRUPTED, RunTask, run_all
 
 NOTHING = "nothing is missing"
 
@@ -35,9 +36,8 @@ def main(options: argparse.Namespace) -> int:
     outcomes = {run: NOTHING for run in begun}
     if begun == [directory]:
         outcomes[directory] = _measure_here(tasks[0])
-    elif lacking := [task for task in tasks if _lacks(task)]:
-        _, executors = make_executors(options, directory, len(runs))
-        outcomes |= run_all(lacking, executors[: len(lacking)], Progress(len(begun), len(begun) - len(lacking)))
+    else:
+        outcomes |= _measure_all(tasks, options, directory, len(runs))
     for run, outcome in outcomes.items():
         print(f"{run}\t{'measured' if outcome == DONE else outcome}")
     found = set(outcomes.values())
@@ -47,6 +47,27 @@ def main(options: argparse.Namespace) -> int:
     if left := [run.name for run, outcome in outcomes.items() if outcome == BUSY]:
         print(left_to_others(left, len(outcomes)), file=sys.stderr)
     return 0 if found <= {NOTHING, DONE} else LEFT if found <= {NOTHING, DONE, BUSY} else 1
+
+
+def _measure_all(tasks: Sequence[RunTask], options: argparse.Namespace, directory: Path, runs: int) -> dict[Path, str]:
+    """Measure the runs of a grid; one that is refused is named, and the others are measured. Raises the first refusal
+    where all are refused."""
+    lacking, refusals = [], {}
+    for task in tasks:
+        try:
+            if _lacks(task):
+                lacking.append(task)
+        except ValueError as error:
+            refusals[task.run] = error
+    if len(refusals) == len(tasks):
+        raise next(iter(refusals.values()))
+    for run, refusal in refusals.items():
+        print(f"{run} is left out: {refusal}", file=sys.stderr)
+    outcomes = dict.fromkeys(refusals, FAILED)
+    if lacking:
+        _, executors = make_executors(options, directory, runs)
+        outcomes |= run_all(lacking, executors[: len(lacking)], Progress(len(tasks), len(tasks) - len(lacking)))
+    return outcomes
 
 
 def _measure_here(task: RunTask) -> str:

@@ -158,9 +158,8 @@ def make_executors(options: argparse.Namespace, directory: Path, runs: int) -> t
 
 def _task(directory: Path, run: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> RunTask:
     path = durable.make_directory(directory / run["directory"])
-    known = path / run_directory.RUN
     # What a run has written of itself stays: one that is only measured does not write it again.
-    durable.write_json(known, {**(durable.read_mapping(known) if known.exists() else {}), **run})
+    durable.write_json(path / run_directory.RUN, {**run_directory.record_of(path), **run})
     durable.write_text(path / run_directory.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     return RunTask(path, ["--config", str(path / run_directory.CONFIG), "--threads", str(threads)], imports)
 

@@ -192,7 +192,7 @@ def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: 
     durable.write_json(path, place)
     data.save_tokenizer(directory)
     path = directory / run_directory.RUN
-    planned = durable.read_mapping(path) if path.exists() else {}
+    planned = run_directory.record_of(directory)
     measured = {
         "budget_tokens": model.budget_tokens(data.block_length),
         "nominal_density": model.nominal_density,

@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from experiments.cli import main
 from experiments.records import durable, run_directory
+from experiments.records.proof import TrainingProof, write_done
 from experiments.sweeps.cluster import read_parameters
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import _exit_code
@@ -47,7 +48,7 @@ def test_a_failed_run_counts_more_than_one_that_is_left(tmp_path, capsys):
     for run in runs:
         durable.make_directory(tmp_path / run["directory"])
     a, b, _ = (tmp_path / run["directory"] for run in runs)
-    (a / run_directory.DONE).touch()
+    write_done(a, TrainingProof())
     assert _exit_code(tmp_path, runs, {a: DONE}) == 0
     assert _exit_code(tmp_path, runs, {a: DONE, b: BUSY}) == 3
     assert capsys.readouterr().err.startswith("1 of 3 runs is left to another process: b;")

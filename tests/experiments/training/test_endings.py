@@ -118,7 +118,7 @@ def test_settings_of_the_optimiser_that_make_no_sense_are_refused_by_name(settin
 
 @pytest.mark.parametrize("budget", [{"flops": math.nan}, {"flops": math.inf}, {"flops": -1.0}, {"tokens": 0}])
 def test_budgets_that_make_no_sense_are_refused(budget):
-    with pytest.raises(ValueError, match="positive budget"):
+    with pytest.raises(ValueError, match="positive, finite budget"):
         Budget(**budget)
 
 
