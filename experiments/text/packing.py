@@ -18,7 +18,7 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from experiments.corpora.base import Corpus
-from experiments.records.durable import file_digest
+from experiments.records.durable import file_digest, naming
 from experiments.text.packed_blocks import FORMAT, PACKED_SPLITS, PackedBlocks, open_packed_blocks, seal_of
 from experiments.text.round_trip import measure_round_trip
 from experiments.text.token_stream import token_stream
@@ -52,7 +52,8 @@ def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str |
             ) from error
         try:
             if not directory.exists():
-                _build(corpus, config, block_length, directory)
+                with naming(directory):
+                    _build(corpus, config, block_length, directory)
         finally:
             lock.release()
     return open_packed_blocks(directory)

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as Backend
 
+from experiments.records.durable import write_text
 from experiments.text.backend import LARGEST, own_unknown
 from experiments.text.codec import TextCodec
 from experiments.text.tokenizer_training import KINDS, SPECIALS, train_backend
@@ -116,7 +117,7 @@ class Tokenizer(TextCodec):
 
     def save(self, path: str | Path) -> None:
         """Writes a tokenizer.json that `tokenizers` and `transformers` can read."""
-        Path(path).write_text(self.backend.to_str(pretty=True), encoding="utf-8")
+        write_text(Path(path), self.backend.to_str(pretty=True))
 
     @property
     def fingerprint(self) -> str:

@@ -1,6 +1,6 @@
 """Kills and errors of the file system, at every kind of file event, in fit, sweep, evaluate and report.
 
-    python -m tests.stress --kills 200 --errors 100
+    python -m tests.support.stress --kills 200 --errors 100
 
 In each trial a command is killed, or fails with ENOSPC or EIO, at one event: a file opened for writing, a sync (also
 with the end of the file cut off, as a torn write leaves it), a rename, a removal, a new directory, a saved checkpoint.
@@ -252,7 +252,7 @@ def stress(kills: int, errors: int, seed: int = 0, commands: Sequence[str] = COM
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("python -m tests.stress", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser("python -m tests.support.stress", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--errors", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
