@@ -244,8 +244,10 @@ def stress(kills: int, errors: int, seed: int = 0, commands: Sequence[str] = COM
         found.prepare()
         trials = [(kind, number) for kind, count in ((KILLS, kills), (ERRORS, errors)) for number in range(count)]
         for number, (kinds, place) in enumerate(trials, start=1):
-            name = commands[place % len(commands)]
+            name, known = commands[place % len(commands)], len(found.failures)
             found.trial(name, draw.choice(kinds), draw.randint(1, found.events[name]))
+            for failure in found.failures[known:]:
+                print(failure, file=sys.stderr)
             if sys.stderr.isatty() or number % 20 == 0:
                 print(f"{number} of {len(trials)} trials, {len(found.failures)} failed", file=sys.stderr)
     return found
@@ -259,8 +261,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=COMMANDS)
     options = parser.parse_args(arguments)
     found = stress(options.kills, options.errors, options.seed, options.commands)
-    for failure in found.failures:
-        print(failure)
     print(f"events: {found.events}; hit: {dict(found.seen)}")
     print(f"{options.kills} kills and {options.errors} errors: {len(found.failures)} failed")
     return 1 if found.failures else 0

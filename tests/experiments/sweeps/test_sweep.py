@@ -199,3 +199,33 @@ def snapshots(run):
     """The weights of each snapshot; of the last one only while the run is done."""
     found = {path.name: torch.load(path, weights_only=True)["state_dict"] for path in complete(run / "snapshots")[:2]}
     return {(name, key): value.numpy().tobytes() for name, state in found.items() for key, value in state.items()}
+
+
+def test_runs_that_diverge_or_are_damaged_are_named_and_the_others_go_on(tmp_path, capfd):
+    """Neither is tried again by itself, and the report counts them."""
+    text = write_text(tmp_path / "text.txt")
+    arms = {
+        "wild": {"model.init_args.optimizer": {"learning_rate": 1e30, "gradient_clip": 0.0}},
+        "damaged": {"model.init_args.corruption.rate": 0.3},
+        "clm": {"model.class_path": "objectives.CLM"},
+    }
+    grid = grid_file(tmp_path / "grid.yaml", text, arms)
+    sweep = ["sweep", str(grid), "--results", str(tmp_path), "--workers", "1"]
+    assert main(sweep) == 1
+    assert states(tmp_path / "grid") == {"wild": "diverged", "damaged": "done", "clm": "done"}
+    error = capfd.readouterr().err
+    assert "wild-s1" in error and "diverged: at token" in error and "--retry-failed" in error
+
+    (run,) = (
+        tmp_path / "grid" / r["directory"] for r in run_directory.read_runs(tmp_path / "grid") if "dam" in r["arm"]
+    )
+    lines = (run / metrics_file.METRICS).read_text().splitlines(keepends=True)
+    (run / metrics_file.METRICS).write_text("".join(lines[: len(lines) // 2]))
+    assert main(sweep) == 1
+    error = capfd.readouterr().err
+    assert "damaged: damaged-s1: metrics.csv has" in error and "restore it from a copy" in error
+    report = (tmp_path / "grid" / "report" / "report.md").read_text()
+    assert "1 of 3 runs are finished, in 3 arms; 1 diverged; 1 damaged." in report
+    assert main(["evaluate", str(tmp_path / "grid")]) == 1
+    out, error = capfd.readouterr()
+    assert f"{run}\tfailed" in out and "the records of" in error and "are damaged" in error
