@@ -115,7 +115,7 @@ def make_directory(path: Path) -> Path:
     """Create `path`; raises ValueError with the reason when nothing can be written there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        trial = path / f".writable.{os.getpid()}"
+        trial = path / f".writable.{os.getpid()}{UNFINISHED}"
         trial.touch()
         trial.unlink()
     except OSError as error:

@@ -18,3 +18,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 def test_content_hash_ignores_the_order_of_keys():
     assert durable.content_hash({"a": 1, "b": [1, 2]}) == durable.content_hash({"b": [1, 2], "a": 1})
     assert durable.content_hash({"a": 1}) != durable.content_hash({"a": 2})
+
+
+def test_only_what_a_kill_left_unfinished_is_left_over(tmp_path):
+    ours = [tmp_path / name for name in (".status.json.12.tmp", ".writable.7.tmp")]
+    for path in (*ours, *(tmp_path / name for name in (".hidden", "a.1.tmp", ".a.tmp", ".status.json.x.tmp"))):
+        path.touch()
+    (tmp_path / ".link.1.tmp").symlink_to(tmp_path / ".hidden")
+    (tmp_path / "linked").symlink_to(tmp_path)
+    assert sorted(durable.leftovers(tmp_path)) == sorted(ours)
+    assert durable.leftovers(tmp_path / "linked") == durable.leftovers(tmp_path / "none") == []
+
+
+def test_an_error_of_the_file_system_names_the_file_and_what_to_do_once(tmp_path):
+    with pytest.raises(OSError, match=r"a\.txt \(No space left on device\): make room on the disk") as failure:
+        with durable.naming(tmp_path / "a.txt"), durable.naming(tmp_path / "a.txt"):
+            raise OSError(28, "No space left on device")
+    assert str(failure.value).count("a.txt") == 1
