@@ -48,6 +48,18 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:int", INTEGER, list("-+01234567
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+0123456789."))
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes what `_Loader` would take for something else than text."""
+
+
+_Dumper.yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def dump_yaml(value: Any) -> str:
+    """A text of which `parse_yaml` gives the plain value again."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+
+
 def read_yaml(path: Path, as_written: bool = False) -> Any:
     """The content of a YAML file; raises as `parse_yaml` does."""
     try:

@@ -24,8 +24,8 @@ def read_results(directory: Path) -> Results:
 
     A run whose records are damaged has none, and says why.
 
-    Raises ValueError when the directory is neither, holds one arm and seed twice, holds a quantity that is not declared
-    or that two runs declare differently, or one that is better than what no model can pass.
+    Raises ValueError when the directory is neither, holds one arm and seed twice, holds a quantity that two runs
+    declare differently, or one that is better than what no model can pass.
     """
     directory = Path(directory)
     records = run_directory.read_runs(directory)
@@ -40,7 +40,6 @@ def read_results(directory: Path) -> Results:
     if left_out and not runs:
         raise ValueError("; ".join(left_out))
     _refuse_duplicates(runs)
-    _refuse_undeclared(runs)
     _refuse_other_declarations(runs)
     refuse_impossible(runs)
     names = dict.fromkeys(run.arm for run in runs)
@@ -114,6 +113,11 @@ def _read_series(run: Path, state: run_directory.RunState) -> _Found:
             f"{run / metrics_file.METRICS} does not hold what {' and '.join(altered)} measured; "
             f"`clm-vs-mlm evaluate {run}` measures it again"
         )
+    elif undeclared := sorted({row.quantity for row in rows} - declared.quantities.keys()):
+        raise ValueError(
+            f"it recorded {', '.join(undeclared)} without declaring it in {run / QUANTITIES}; `clm-vs-mlm evaluate "
+            f"{run}` measures it again"
+        )
     by_quantity: dict[str, list[metrics_file.Row]] = {}
     for row in rows:
         by_quantity.setdefault(row.quantity, []).append(row)
@@ -137,16 +141,6 @@ def _refuse_duplicates(runs: Iterable[RunRecords]) -> None:
                 f"arm {run.arm} has seed {run.seed} twice, in {first.directory} and {run.directory}; "
                 "report one grid at a time"
             )
-
-
-def _refuse_undeclared(runs: Iterable[RunRecords]) -> None:
-    for run in runs:
-        for name in run.series:
-            if name not in run.declared.quantities:
-                raise ValueError(
-                    f"{run.name} recorded {name} without declaring it in {run.directory / QUANTITIES}; "
-                    f"`clm-vs-mlm evaluate {run.directory}` measures it again"
-                )
 
 
 def _refuse_other_declarations(runs: Iterable[RunRecords]) -> None:

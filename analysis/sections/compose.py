@@ -63,6 +63,8 @@ def _alerts(results: Results, groups: Sequence[GroupComparisons]) -> list[str]:
         if run.state.state in ("failed", "diverged"):
             reason = run.state.error or "no error recorded"
             alerts.append(f"{run.name} {run.state.state}: {reason.removeprefix('diverged ')} (log: {run.log})")
+        elif run.state.state == "damaged":
+            alerts.append(f"{run.name} is damaged and left out: {run.state.error}")
     for group in results.data_groups:
         alerts += [group.prefix + found for found in other_settings(group)]
         budgets = sorted({run.budget_tokens for run in group.runs if run.budget_tokens})

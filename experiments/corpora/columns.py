@@ -98,13 +98,15 @@ def json_lines(source: Source, encoding: str, column: str) -> Iterator[Cell]:
         ValueError: when a line is no object, has no such key, or holds something else than text or null, naming it.
     """
     with decoded(source, encoding) as text:
+        begun = False
         for number, line in enumerate(text, 1):
             if line.isspace():
                 continue
-            if number == 1 and line.lstrip().startswith("["):
+            if not begun and line.lstrip().startswith("["):
                 records = _parsed(line + text.read(), source.name)
                 yield from (_value(record, column, f"{source.name} item {n}") for n, record in enumerate(records, 1))
                 return
+            begun = True
             place = f"{source.name} line {number}"
             yield _value(_parsed(line, place), column, place)
 

@@ -7,7 +7,6 @@ measured at snapshots by quantities.json.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -145,12 +144,11 @@ def is_proven(row: Row, declared: Declarations) -> bool:
     return any(row.quantity in metric.quantities and row.tokens in metric.measured_at for metric in declared.metrics)
 
 
-def declared_by(run: Path) -> Declarations:
-    """What a run declares; nothing, and a line on stderr, where that is damaged: all is measured again."""
+def declarations_or_none(run: Path) -> Declarations:
+    """What a run declares; nothing where that is damaged, so that all is measured again."""
     try:
         return read_declarations(run)
-    except ValueError as error:
-        print(f"{error}; so it is done now", file=sys.stderr)
+    except ValueError:
         return Declarations()
 
 

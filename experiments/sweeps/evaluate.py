@@ -52,12 +52,13 @@ def main(options: argparse.Namespace) -> int:
 def _measure_all(tasks: Sequence[RunTask], options: argparse.Namespace, directory: Path, runs: int) -> dict[Path, str]:
     """Measure the runs of a grid; one that is refused is named, and the others are measured. Raises the first refusal
     where all are refused."""
-    lacking, refusals = [], {}
+    lacking: list[RunTask] = []
+    refusals: dict[Path, Exception] = {}
     for task in tasks:
         try:
             if _lacks(task):
                 lacking.append(task)
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             refusals[task.run] = error
     if len(refusals) == len(tasks):
         raise next(iter(refusals.values()))

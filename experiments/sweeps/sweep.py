@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from experiments.records import durable, run_directory
+from experiments.strict_yaml import dump_yaml
 from experiments.sweeps.cluster import ClusterExecutor, check_cluster, read_parameters
 from experiments.sweeps.grid import Cell, Grid, find_grid, read_grid
 from experiments.sweeps.progress import Progress
@@ -120,7 +119,7 @@ def plan(grid: Grid, directory: Path, imports: Sequence[str] = ()) -> list[tuple
 def _run_of(cell: Cell, grid: Grid, directory: Path, imports: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     from experiments.training.commands import planned
 
-    arguments = ["fit", "--config", yaml.safe_dump(cell.config), "--results", str(directory), "--name", cell.name]
+    arguments = ["fit", "--config", dump_yaml(cell.config), "--results", str(directory), "--name", cell.name]
     try:
         run = planned(arguments, imports).run
     except ValueError as error:
@@ -160,7 +159,7 @@ def _task(directory: Path, run: dict[str, Any], config: dict[str, Any], threads:
     path = durable.make_directory(directory / run["directory"])
     # What a run has written of itself stays: one that is only measured does not write it again.
     durable.write_json(path / run_directory.RUN, {**run_directory.record_of(path), **run})
-    durable.write_text(path / run_directory.CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    durable.write_text(path / run_directory.CONFIG, dump_yaml(config))
     return RunTask(path, ["--config", str(path / run_directory.CONFIG), "--threads", str(threads)], imports)
 
 

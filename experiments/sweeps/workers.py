@@ -50,7 +50,7 @@ class RunTask(NamedTuple):
 def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
     """Run all tasks; gives the outcome of each run directory.
 
-    A first Ctrl-C or SIGTERM lets every run in training save at the end of its step.
+    A first Ctrl-C, SIGTERM or SIGHUP lets every run in training save at the end of its step.
 
     Args:
         executors: makes the executor of each place at which one run at a time can be trained. What is needed of an

@@ -50,6 +50,8 @@ def _save(checkpoint: dict[str, Any], path: Path) -> None:
     try:
         torch.save(checkpoint, path)
     except RuntimeError as error:  # what torch makes of an error of the file system, its number lost
+        if not re.search("PytorchStreamWriter|inline_container|unexpected pos|File .* cannot be opened", str(error)):
+            raise
         reason = str(error).splitlines()[0]
         raise OSError(
             f"cannot write {path.parent} ({reason}): make room on the disk, then run the same command again"
@@ -90,7 +92,7 @@ def set_aside(path: Path) -> None:
 
 
 def resume_from(run: Path) -> tuple[Path | None, dict[Path, str]]:
-    """The newest checkpoint that is not damaged and whose rows are all there, and why newer ones are damaged.
+    """The newest checkpoint that is not damaged and whose rows are all there, and why newer ones are of no use.
 
     None where the run has saved nothing yet.
 
@@ -98,22 +100,20 @@ def resume_from(run: Path) -> tuple[Path | None, dict[Path, str]]:
         ValueError: when it has, but nothing that it could go on from.
     """
     rows, stream = metrics_file.readable_rows(run)
-    damaged: dict[Path, str] = {}
-    gaps: list[str] = []
+    useless: dict[Path, str] = {}
     for path in reversed(complete(run / CHECKPOINTS)):
         try:
             verify(path)
-            proof = proof_in(path)
-        except ValueError as error:
-            damaged[path] = str(error)
-            continue
-        if not (gap := proof.gap(training_rows(rows), stream)):
-            return path, damaged
-        gaps.append(gap)
-    if damaged or gaps:
-        reasons = "; ".join(dict.fromkeys([*gaps, *damaged.values()]))
+            gap = proof_in(path).gap(training_rows(rows), stream)
+        except (ValueError, OSError) as error:
+            gap = str(error)
+        if not gap:
+            return path, useless
+        useless[path] = gap if str(path) in gap else f"{path} is of no use: {gap}"
+    if useless:
         raise ValueError(
-            f"{run} cannot go on from any of its checkpoints: {reasons}; or move the directory away to start again"
+            f"{run} cannot go on from any of its checkpoints: {'; '.join(useless.values())}; or move the directory "
+            f"away to start again"
         )
     return None, {}
 
@@ -132,8 +132,8 @@ def cut_records(run: Path, checkpoint: Path | None) -> None:
     rows, stream = metrics_file.readable_rows(run)
     proof = TrainingProof() if checkpoint is None else proof_in(checkpoint)
     step = 0 if checkpoint is None else int(checkpoint.stem.removeprefix("step-"))
-    training = set(training_rows(rows)[: proof.rows.rows])
-    kept = [row for row in rows if row in training or (row.quantity not in TRAINING and row.step <= step)]
+    training = iter(training_rows(rows)[: proof.rows.rows])
+    kept = [row for row in rows if (next(training, None) is not None if row.quantity in TRAINING else row.step <= step)]
     metrics_file.replace_rows(run / metrics_file.METRICS, kept)
     metrics_file.replace_rows(run / metrics_file.STREAM, stream[: proof.stream.rows])
 

@@ -171,6 +171,9 @@ class ObjectiveCLI(LightningCLI):
         self.trainer = self.instantiate_trainer()
         # One rank stands for all.
         with locked(self.run.directory) if self.trainer.is_global_zero else nullcontext():
+            if self.trainer.world_size == 1 and (self.run.directory / run_directory.DONE).exists():
+                self.was_done = True  # by another process, in the meantime
+                return
             announce(f"preparing the data ({data.source})")
             data.prepare_data()
             model = self._build("model", [(partial(_with_vocabulary, data.vocabulary), Objective, True)])

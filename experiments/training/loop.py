@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-import yaml
 from filelock import FileLock, Timeout
 from pytorch_lightning.utilities import rank_zero_warn
 from pytorch_lightning.utilities.exceptions import SIGTERMException
@@ -22,8 +21,9 @@ from experiments.data.settings import measured_on
 from experiments.data.stream import Items
 from experiments.evaluation.evaluation import Evaluation, MetricFailed
 from experiments.records import durable, metrics_file, quantities, run_directory
-from experiments.records.proof import declared_by, is_proven, without_unproven, write_done
+from experiments.records.proof import declarations_or_none, is_proven, without_unproven, write_done
 from experiments.records.quantities import TRAINING
+from experiments.strict_yaml import dump_yaml
 from experiments.training.callbacks import STOP_SIGNALS, Checkpoints, Snapshots, Status, StopRequest, whole_steps
 from experiments.training.checkpoint_files import (
     CHECKPOINTS,
@@ -92,10 +92,10 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     pairing = Pairing(directory, data, trainer.world_size)
     if trainer.is_global_zero:
         remove_unfinished(directory)
-    checkpoint, damaged = resume_from(directory)
+    checkpoint, useless = resume_from(directory)
     if trainer.is_global_zero:
         pairing.check_data()
-        for path, reason in damaged.items():
+        for path, reason in useless.items():
             rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {checkpoint or 'its beginning'}")
             set_aside(path)
         _write_records(trainer, model, data, run)
@@ -178,9 +178,7 @@ def _progress(model: Objective, data: BlockData) -> tuple[int, int]:
 def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec) -> None:
     """Write what the run is and where it takes place; keep what a sweep has written of it."""
     directory = run.directory
-    durable.write_text(
-        directory / run_directory.CONFIG, yaml.safe_dump(run.config, sort_keys=False, allow_unicode=True)
-    )
+    durable.write_text(directory / run_directory.CONFIG, dump_yaml(run.config))
     place = provenance(trainer, run.seed)
     path = directory / run_directory.ENVIRONMENT
     threads = _threads_before(path, place["threads"])
@@ -225,7 +223,7 @@ def begin_declarations(directory: Path, evaluation: Evaluation) -> None:
     What is measured at snapshots is declared when it has been.
     """
     rows = metrics_file.read_metrics(directory)
-    declared = without_unproven(rows, evaluation.without_superseded(declared_by(directory)))
+    declared = without_unproven(rows, evaluation.without_superseded(declarations_or_none(directory)))
     declared = replace(declared, quantities={**declared.quantities, **TRAINING})
     # First that it was measured, then its rows: after a kill in between it is measured again, whatever is wanted then.
     quantities.write_declarations(directory, declared)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 
 from experiments.data import BlockData
 from experiments.data.settings import measured_on
 from experiments.evaluation.evaluation import Evaluation, is_measured, metric_record
 from experiments.records import durable, metrics_file, run_directory
-from experiments.records.proof import damage, declared_by, without_unproven
+from experiments.records.proof import damage, declarations_or_none, without_unproven
 from experiments.records.quantities import read_declarations, write_declarations
+from experiments.strict_yaml import dump_yaml
 from experiments.training.checkpoint_files import SNAPSHOTS, complete, remove_unfinished, verify
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import begin_declarations, locked, run_evaluation
@@ -45,10 +45,10 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
         _check_data(run, data)
         snapshots = unmeasured(run, cli.run.config)
         evaluation = run_evaluation(data, cli.run.config)
-        config = yaml.safe_dump(cli.run.config, sort_keys=False, allow_unicode=True)
+        device = str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
+        config = dump_yaml(cli.run.config)
         durable.write_text(run / run_directory.CONFIG, config)
         begin_declarations(run, evaluation)
-        device = str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
         for number, snapshot in enumerate(snapshots, start=1):
             print(f"{run.name}: measuring snapshot {number} of {len(snapshots)}", file=sys.stderr)
             verify(snapshot)
@@ -66,7 +66,7 @@ def check_settings(run: Path, spec: RunSpec) -> None:
 def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:
     """The finished snapshots of a run at which some metric of a configuration has not been measured yet."""
     metrics, data = config["evaluation"]["metrics"], measured_on(config["data"])
-    known = without_unproven(metrics_file.readable_rows(run)[0], declared_by(run)).metrics
+    known = without_unproven(metrics_file.readable_rows(run)[0], declarations_or_none(run)).metrics
     snapshots = complete(run / SNAPSHOTS)
     lacking: set[Path] = set()
     for plain in metrics:

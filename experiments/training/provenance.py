@@ -66,8 +66,8 @@ class Pairing(pl.Callback):
         if "encoder" in self.proof:
             return
         self.proof = {"encoder": state_hash(objective.encoder), **self.proof}
+        self._check(self._written())  # on all ranks, or the others would wait for the one that has left
         if trainer.is_global_zero:
-            self._check(self._written())
             durable.write_json(self.run / run_directory.PAIRING, self.proof)
 
     def state_dict(self) -> dict[str, Any]:

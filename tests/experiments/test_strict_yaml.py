@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from experiments.strict_yaml import MOST_CHARACTERS, parse_setting, parse_yaml, read_yaml
+from experiments.strict_yaml import MOST_CHARACTERS, dump_yaml, parse_setting, parse_yaml, read_yaml
 
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 30))
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 100))
@@ -102,3 +102,11 @@ def test_a_file_is_named(tmp_path):
 )
 def test_the_value_of_an_option(text, value):
     assert parse_setting(text) == value
+
+
+@pytest.mark.parametrize(
+    "value", ["1e3", "-1e-3", "1.5e3", "on", "null", "2024-01-01", "12:30", "010", "0x1f", ".5", "1_000", "a: b", "~"]
+)
+def test_a_text_that_is_written_is_read_as_text_again(value):
+    plain = {"text": value, "number": 1e-3, "small": 1e-20, "whole": 3, "flag": True, "nothing": None, "list": [value]}
+    assert parse_yaml(dump_yaml(plain)) == plain

@@ -31,7 +31,7 @@ def test_only_what_a_kill_left_unfinished_is_left_over(tmp_path):
 
 
 def test_an_error_of_the_file_system_names_the_file_and_what_to_do_once(tmp_path):
-    with pytest.raises(OSError, match=r"a\.txt \(No space left on device\): make room on the disk") as failure:
-        with durable.naming(tmp_path / "a.txt"), durable.naming(tmp_path / "a.txt"):
-            raise OSError(28, "No space left on device")
+    named = durable.naming(tmp_path / "a.txt"), durable.naming(tmp_path / "a.txt")
+    with pytest.raises(OSError, match=r"a\.txt \(No space left on device\): make room") as failure, named[0], named[1]:
+        raise OSError(28, "No space left on device")
     assert str(failure.value).count("a.txt") == 1
