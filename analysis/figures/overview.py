@@ -37,7 +37,7 @@ def overview_figure(results: Results, axis: str, log: bool) -> Drawing:
 
 
 def _caption(rows: list[Results], results: Results) -> str:
-    caption = "Shared metrics, measured in the same way for every arm that answers them."
+    caption = "Shared metrics, by which every arm that answers them can be compared."
     if len(results.data_groups) > 1:
         names = "; ".join(group.group_name for group in rows)
         caption += f" One data group after the other: {names}. Nothing is compared between them."

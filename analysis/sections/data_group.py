@@ -47,7 +47,7 @@ def _final_scores(found: GroupComparisons) -> Section:
     if not metrics:
         section.text = ["No run has recorded a shared metric."]
         return section
-    section.text = ["Shared metrics, measured in the same way for every arm, at the end of finished runs."]
+    section.text = ["Shared metrics, by which every arm can be compared, at the end of finished runs."]
     of_all = [metric for metric in metrics if group.answered_by_all(metric)]
     of_some = [metric for metric in metrics if metric not in of_all]
     if of_all:
@@ -72,8 +72,8 @@ def _levels(group: Results) -> list[Section]:
     if not tables:
         return []
     text = (
-        "A score says as much as it is better than its baselines, none of which was trained on the text. A bound is "
-        "what no model can beat, or no model that reads from left to right."
+        "A score means as much as it exceeds its baselines, none of which has an encoder trained on the text. A bound "
+        "is what no model can beat, or no model that reads from left to right."
     )
     return [Section("levels", "Baselines and bounds", [text], tables=tables)]
 

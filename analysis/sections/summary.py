@@ -46,7 +46,10 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
     for group in groups:
         lines += [group.results.prefix + line for line in _data_group(group, axis)]
     if any(len({arm.traits.question for arm in group.results.arms}) > 1 for group in groups):
-        lines.append("Losses on an arm's own question are compared only between arms that are asked the same question.")
+        lines.append(
+            "Losses on an arm's own question are compared only between arms that are asked the same question; between "
+            "others, what they exceed the lowest possible loss by is."
+        )
     return lines
 
 
@@ -111,15 +114,15 @@ def _baseline_sentence(group: Results, level: Level) -> list[str]:
     if not found:
         return []
     scored = sum(isinstance(mean_final_score(arm, level.score), Interval) for arm in group.arms)
-    arms = "every arm" if len(found) == scored else f"{len(found)} of {scored} arms"
+    arms = "no arm is" if len(found) == scored else f"{len(found)} of {scored} arms not"
     scores = []
     for arm, score in found.items():
         own = level.of(arm)
         beside = f" against {own:.3f}" if level.value is None and isinstance(own, float) else ""
         scores.append(f"{bracketed(arm.name)} {score.mean:.3f}{beside}")
-    value = f" {level.value:.3f}," if level.value is not None else ""
+    value = f", {level.value:.3f}" if level.value is not None else ""
     return [
-        f"{capitalised(level.score.label)}: the baseline {level.name} scores{value} at least as good as {arms} "
+        f"{capitalised(level.score.label)}: {arms} distinguishably better than the baseline {level.name}{value} "
         f"({'; '.join(scores)})."
     ]
 

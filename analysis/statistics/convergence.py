@@ -57,9 +57,11 @@ class BudgetRatios:
         if self.unknown or not (self.at_least or self.at_most):
             return ""
         if not self.at_most:
-            return f"≥ {min((*self.exact.values(), *self.at_least.values())):.2f} in every seed"
+            least = math.floor(100 * min((*self.exact.values(), *self.at_least.values()))) / 100
+            return f"≥ {least:.2f} in every seed"
         if not self.at_least:
-            return f"≤ {max((*self.exact.values(), *self.at_most.values())):.2f} in every seed"
+            most = math.ceil(100 * max((*self.exact.values(), *self.at_most.values()))) / 100
+            return f"≤ {most:.2f} in every seed"
         return ""
 
 

@@ -125,10 +125,13 @@ def _beside_bound(arm: Arm, level: Level, margin: Interval) -> str:
 
 
 def not_beaten(group: Results, level: Level) -> dict[Arm, Interval]:
-    """The arms whose mean final score is not better than a baseline, with that score."""
+    """The arms whose final score is not distinguishably better than a baseline, with that score; where there is no
+    interval, those whose mean is not better."""
     found = {}
     for arm in group.arms:
         score, margin = mean_final_score(arm, level.score), level.margin(arm)
-        if isinstance(score, Interval) and isinstance(margin, Interval) and margin.mean <= 0:
+        if not isinstance(score, Interval) or not isinstance(margin, Interval):
+            continue
+        if margin.mean <= 0 or not (margin.excludes(0) or margin.no_conclusion):
             found[arm] = score
     return found

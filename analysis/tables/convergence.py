@@ -90,7 +90,8 @@ def budget_ratios_table(pairs: Sequence[Comparison], thresholds: Sequence[Thresh
     ]
     caption = (
         "Budget ratio to the same threshold, paired by seed: geometric mean with the 95 % interval of its log. Above "
-        "1 the first arm needs more. A seed that never reaches the threshold leaves a bound and no interval."
+        "1 the first arm needs more. A seed in which an arm never reaches the threshold, or has "
+        "by the first snapshot, leaves a bound or nothing, and no interval."
     )
     return Table("budget_ratios", caption, columns, rows)
 
