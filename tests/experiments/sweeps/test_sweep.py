@@ -228,4 +228,4 @@ def test_runs_that_diverge_or_are_damaged_are_named_and_the_others_go_on(tmp_pat
     assert "1 of 3 runs are finished, in 3 arms; 1 diverged; 1 damaged." in report
     assert main(["evaluate", str(tmp_path / "grid")]) == 1
     out, error = capfd.readouterr()
-    assert f"{run}\tfailed" in out and "the records of" in error and "are damaged" in error
+    assert f"{run}\tfailed" in out and "damaged-s1" in error and "restore it from a copy" in error
