@@ -48,7 +48,7 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
     if any(len({arm.traits.question for arm in group.results.arms}) > 1 for group in groups):
         lines.append(
             "Losses on an arm's own question are compared only between arms that are asked the same question; between "
-            "others, what they exceed the lowest possible loss by is."
+            "others, only their excess over the lowest possible loss is."
         )
     return lines
 
@@ -114,7 +114,11 @@ def _baseline_sentence(group: Results, level: Level) -> list[str]:
     if not found:
         return []
     scored = sum(isinstance(mean_final_score(arm, level.score), Interval) for arm in group.arms)
-    arms = "no arm is" if len(found) == scored else f"{len(found)} of {scored} arms not"
+    arms = (
+        "no arm is"
+        if len(found) == scored
+        else f"{len(found)} of {scored} arms {'is' if len(found) == 1 else 'are'} not"
+    )
     scores = []
     for arm, score in found.items():
         own = level.of(arm)

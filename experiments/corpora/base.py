@@ -92,6 +92,12 @@ class SplitByHash(Corpus):
             )
         self.validation = validation
         self.probe = probe
+        self._empty: dict[str, int] = {}
+        """Rows without text, by file: what `columns.filled` counts."""
+
+    @property
+    def empty_cells(self) -> int:
+        return sum(self._empty.values())
 
     @abstractmethod
     def texts(self) -> Iterator[str]:

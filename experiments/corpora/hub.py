@@ -72,7 +72,6 @@ class HubText(SplitByHash):
         self.streaming = streaming or Path(name).is_dir()
         self.language = language
         self.default_tokenizer = "character" if language == "zh" else "bpe"
-        self._empty: dict[str, int] = {}
 
     def texts(self) -> Iterator[str]:
         return self._read(self.split)
@@ -84,10 +83,6 @@ class HubText(SplitByHash):
         if split == "probe":
             return iter(())
         return self._read(self.validation_split if split == "validation" else self.split)
-
-    @property
-    def empty_cells(self) -> int:
-        return sum(self._empty.values())
 
     def fingerprint(self) -> str:
         validation = self.validation_split or self.validation
@@ -135,8 +130,7 @@ class HubText(SplitByHash):
         if kind == "Text":
             if self.column != "text":
                 raise ValueError(f'{source.name} has no column "{self.column}"; its one column is text')
-            samplings = {"line": plain_text.lines, "paragraph": plain_text.paragraphs, "document": plain_text.whole}
-            return samplings[config.sample_by](source, encoding)
+            return plain_text.READERS[config.sample_by](source, encoding)
         column: str | int = self.column
         if config.names:
             if column not in config.names:

@@ -58,8 +58,8 @@ class LocalText(SplitByHash):
         length: int = 2000,
     ) -> None:
         super().__init__(validation, probe=0.0)
-        if sample_by not in plain_text.SAMPLINGS:
-            raise ValueError(f'sample_by="{sample_by}" must be {", ".join(plain_text.SAMPLINGS[:-1])} or length')
+        if sample_by not in (*plain_text.READERS, "length"):
+            raise ValueError(f'sample_by="{sample_by}" must be {", ".join(plain_text.READERS)} or length')
         if length < 1:
             raise ValueError(f"length={length} must be positive")
         check_encoding(encoding)
@@ -79,15 +79,10 @@ class LocalText(SplitByHash):
         self.length = length
         self.language = language
         self.default_tokenizer = "character" if language == "zh" else "bpe"
-        self._empty: dict[str, int] = {}
 
     def texts(self) -> Iterator[str]:
         for path in self.files:
             yield from self._read(local_source(path))
-
-    @property
-    def empty_cells(self) -> int:
-        return sum(self._empty.values())
 
     def fingerprint(self) -> str:
         contents = [file_digest(file) for file in self.files]
@@ -99,8 +94,7 @@ class LocalText(SplitByHash):
         if self.format == "text":
             if self.sample_by == "length":
                 return plain_text.pieces(source, self.encoding, self.length)
-            samplings = {"line": plain_text.lines, "paragraph": plain_text.paragraphs, "document": plain_text.whole}
-            return samplings[self.sample_by](source, self.encoding)
+            return plain_text.READERS[self.sample_by](source, self.encoding)
         rows = columns.filled(self._cells(source), source.name, self._empty)
         if self.sample_by == "length":
             return (document for row in rows for document in plain_text.cut([row], self.length))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from experiments.corpora.open_files import Source, decoded
 
-SAMPLINGS = ("line", "paragraph", "document", "length")
 _CHARACTERS = 2**16
 _CONLLU_FIELDS = 10
 _CONLLU_NUMBER = re.compile(r"\d+(?:[-.]\d+)?")
@@ -41,6 +40,10 @@ def whole(source: Source, encoding: str) -> Iterator[str]:
         document = text.read()
         if document and not document.isspace():
             yield document
+
+
+READERS = {"line": lines, "paragraph": paragraphs, "document": whole}
+"""By what a document of a text file is."""
 
 
 def pieces(source: Source, encoding: str, length: int) -> Iterator[str]:

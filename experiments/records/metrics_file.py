@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -32,6 +32,11 @@ class StreamHash(NamedTuple):
 
     step: int
     hash: str
+
+
+def place(totals: Mapping[str, float]) -> tuple[int, int, float, float]:
+    """Where the totals of a ledger stand on AXES, as a row has it."""
+    return int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"]
 
 
 def append_rows(path: Path, rows: Sequence[Row | StreamHash]) -> None:

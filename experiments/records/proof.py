@@ -72,9 +72,9 @@ class TrainingProof:
         """
         for name, chain, rows in ((METRICS, self.rows, training), (STREAM, self.stream, stream)):
             if len(rows) < chain.rows:
-                return f"{name} has {len(rows)} of the {chain.rows} rows that training recorded; {RESTORE}"
+                return f"{name} has {len(rows)} of the {chain.rows} rows that training recorded"
             if Chain().extended(rows[: chain.rows]) != chain or (whole and len(rows) > chain.rows):
-                return f"{name} does not hold what training recorded: rows were altered; {RESTORE}"
+                return f"{name} does not hold what training recorded: rows were altered"
         return ""
 
 
@@ -157,6 +157,7 @@ def damage(run: Path) -> str:
     are whole. What was measured at snapshots is not looked at: it can be measured again.
     """
     try:
-        return read_done(run).gap(training_rows(read_metrics(run)), read_stream(run), whole=True)
+        problem = read_done(run).gap(training_rows(read_metrics(run)), read_stream(run), whole=True)
     except ValueError as error:
-        return f"{error}; {RESTORE}"
+        problem = str(error)
+    return f"{problem}; {RESTORE}" if problem else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
@@ -21,7 +21,7 @@ from experiments.records.quantities import TRAINING
 from experiments.training.recorder import Recorder
 
 CHECKPOINTS, SNAPSHOTS = "checkpoints", "snapshots"
-OWN_NAME = re.compile(r"(step|tokens)-\d+\.ckpt")
+OWN_NAME = re.compile(r"(?:step|tokens)-(\d+)\.ckpt")
 
 
 class DurableCheckpointIO(CheckpointIO):
@@ -91,34 +91,45 @@ def set_aside(path: Path) -> None:
     os.replace(path, path.with_name(path.name + ".damaged"))
 
 
-def resume_from(run: Path) -> tuple[Path | None, dict[Path, str]]:
-    """The newest checkpoint that is not damaged and whose rows are all there, and why newer ones are of no use.
+class Resumption(NamedTuple):
+    """What a run goes on from."""
 
-    None where the run has saved nothing yet.
+    checkpoint: Path | None
+    """None where it has saved nothing yet."""
+    proof: TrainingProof
+    """What it had recorded then."""
+    useless: dict[Path, str]
+    """Newer checkpoints that are damaged or whose rows are not all there, and why."""
+
+
+def resume_from(run: Path) -> Resumption:
+    """The newest checkpoint of a run that is not damaged and whose rows are all there.
 
     Raises:
-        ValueError: when it has, but nothing that it could go on from.
+        ValueError: when it has saved something, but nothing that it could go on from.
     """
     rows, stream = metrics_file.readable_rows(run)
     useless: dict[Path, str] = {}
     for path in reversed(complete(run / CHECKPOINTS)):
         try:
             verify(path)
-            gap = proof_in(path).gap(training_rows(rows), stream)
+            proof = _proof_in(path)
+            gap = proof.gap(training_rows(rows), stream)
         except (ValueError, OSError) as error:
-            gap = str(error)
+            useless[path] = str(error)
+            continue
         if not gap:
-            return path, useless
-        useless[path] = gap if str(path) in gap else f"{path} is of no use: {gap}"
+            return Resumption(path, proof, useless)
+        useless[path] = f"{path} is of no use: {gap}"
     if useless:
         raise ValueError(
-            f"{run} cannot go on from any of its checkpoints: {'; '.join(useless.values())}; or move the directory "
-            f"away to start again"
+            f"{run} cannot go on from any of its checkpoints: {'; '.join(useless.values())}. Restore what is damaged "
+            f"from a copy, or move the directory away to start again"
         )
-    return None, {}
+    return Resumption(None, TrainingProof(), {})
 
 
-def proof_in(checkpoint: Path) -> TrainingProof:
+def _proof_in(checkpoint: Path) -> TrainingProof:
     """What a run had recorded when it saved a checkpoint. Raises ValueError when the checkpoint does not say."""
     state = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
     try:
@@ -127,15 +138,21 @@ def proof_in(checkpoint: Path) -> TrainingProof:
         raise ValueError(f"{checkpoint} does not say what was recorded ({error})") from error
 
 
-def cut_records(run: Path, checkpoint: Path | None) -> None:
-    """Drop what was recorded after the checkpoint that a run goes on from; None: all of it."""
+def cut_records(run: Path, found: Resumption) -> None:
+    """Drop what was recorded after the checkpoint that a run goes on from."""
     rows, stream = metrics_file.readable_rows(run)
-    proof = TrainingProof() if checkpoint is None else proof_in(checkpoint)
-    step = 0 if checkpoint is None else int(checkpoint.stem.removeprefix("step-"))
-    training = iter(training_rows(rows)[: proof.rows.rows])
+    step = 0 if found.checkpoint is None else number_of(found.checkpoint)
+    training = iter(training_rows(rows)[: found.proof.rows.rows])
     kept = [row for row in rows if (next(training, None) is not None if row.quantity in TRAINING else row.step <= step)]
     metrics_file.replace_rows(run / metrics_file.METRICS, kept)
-    metrics_file.replace_rows(run / metrics_file.STREAM, stream[: proof.stream.rows])
+    metrics_file.replace_rows(run / metrics_file.STREAM, stream[: found.proof.stream.rows])
+
+
+def number_of(path: Path) -> int:
+    """The steps in a checkpoint's name, or the tokens in a snapshot's."""
+    found = OWN_NAME.fullmatch(path.name)
+    assert found is not None
+    return int(found[1])
 
 
 def digest_file(path: Path) -> Path:

@@ -92,14 +92,14 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     pairing = Pairing(directory, data, trainer.world_size)
     if trainer.is_global_zero:
         remove_unfinished(directory)
-    checkpoint, useless = resume_from(directory)
+    found = resume_from(directory)
     if trainer.is_global_zero:
         pairing.check_data()
-        for path, reason in useless.items():
-            rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {checkpoint or 'its beginning'}")
+        for path, reason in found.useless.items():
+            rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {found.checkpoint}")
             set_aside(path)
         _write_records(trainer, model, data, run)
-        cut_records(directory, checkpoint)
+        cut_records(directory, found)
         begin_declarations(directory, evaluation)
     status.write()
     recorder = Recorder(directory, run.config["record_every_steps"])
@@ -109,7 +109,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     ours = [pairing, recorder, bar, snapshots, saver, status]
     trainer.callbacks = [*ours, *trainer.callbacks]  # type: ignore[attr-defined]
     with _stop_on_signals(stop):
-        _train(trainer, model, data, checkpoint, status)
+        _train(trainer, model, data, found.checkpoint, status)
     if trainer.is_global_zero:
         write_done(directory, recorder.proof)
 
@@ -151,7 +151,8 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
         snapshots = complete(status.run / SNAPSHOTS)
         good = f"its last good snapshot is {snapshots[-1]}" if snapshots else "it has no snapshot from before"
         reason = f"diverged at token {tokens:,} of {budget:,} ({error}); {good}"
-        status.write(state="diverged", step=trainer.global_step, tokens=tokens, budget_tokens=budget, error=reason)
+        place = {"step": trainer.global_step, "tokens": tokens, "budget_tokens": budget}
+        status.try_to_write(state="diverged", error=reason, **place)
         raise TrainingDiverged(f"{status.run.name} {reason}") from error
     except (MetricFailed, OtherExperiment) as error:  # says by itself what is to be done
         status.try_to_write(state="failed", error=str(error))

@@ -16,7 +16,7 @@ from experiments.records import durable, metrics_file, run_directory
 from experiments.records.proof import damage, declarations_or_none, without_unproven
 from experiments.records.quantities import read_declarations, write_declarations
 from experiments.strict_yaml import dump_yaml
-from experiments.training.checkpoint_files import SNAPSHOTS, complete, remove_unfinished, verify
+from experiments.training.checkpoint_files import SNAPSHOTS, complete, number_of, remove_unfinished, verify
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import begin_declarations, locked, run_evaluation
 from experiments.training.run_spec import RunSpec
@@ -73,13 +73,9 @@ def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:
         wanted = metric_record(plain, data)
         record = next((one for one in known if one.identity == wanted.identity), wanted)
         constant = import_object(plain["class_path"]).constant
-        missing = [path for path in snapshots if not is_measured(record, constant, _tokens(path))]
+        missing = [path for path in snapshots if not is_measured(record, constant, number_of(path))]
         lacking.update(missing[:1] if constant else missing)
     return sorted(lacking)
-
-
-def _tokens(snapshot: Path) -> int:
-    return int(snapshot.stem.removeprefix("tokens-"))
 
 
 def _check_data(run: Path, data: BlockData) -> None:
@@ -97,8 +93,7 @@ def _measure_snapshot(run: Path, snapshot: Path, evaluation: Evaluation, device:
     precision = next(value.dtype for value in weights.values() if value.is_floating_point())
     objective = load_objective(snapshot).to(place, precision)
     objective.load_state_dict(weights)  # in the precision that they were trained and measured in
-    values, declared = evaluation.measure(objective, read_declarations(run), _tokens(snapshot))
-    at = (int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"])
-    rows = [metrics_file.Row(step, *at, name, value) for name, value in values.items()]
+    values, declared = evaluation.measure(objective, read_declarations(run), number_of(snapshot))
+    rows = [metrics_file.Row(step, *metrics_file.place(totals), name, value) for name, value in values.items()]
     metrics_file.insert_rows(run, rows)
     write_declarations(run, declared)

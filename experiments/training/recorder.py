@@ -53,7 +53,7 @@ class Recorder(pl.Callback):
         """Write the ledger and the loss since the last record, unless this step has them, and what was evaluated."""
         totals = objective.ledger.compute()  # over all ranks, so all ranks come here
         step = trainer.global_step
-        at = (int(totals["tokens"]), int(totals["targets"]), totals["flops"], totals["seconds"])
+        at = metrics_file.place(totals)
         values, hashes = dict(evaluation or {}), []
         if step != self.recorded_step:
             values = self._training_values(trainer, totals) | values
