@@ -1,4 +1,5 @@
-"""YAML that says one thing: keys are read as they are written, and none may stand twice in one mapping.
+"""YAML that says one thing: keys are read as they are written, and none may stand twice in one mapping, nor any setting
+both under a dotted key and nested.
 
 PyYAML keeps the last of two equal keys without a word, reads the keys on, 2024-01-01 and ~ as True, a date and None,
 and expands a page of aliases to more than a memory holds. Here all of that is refused with its line, or is text.
@@ -7,7 +8,7 @@ and expands a page of aliases to more than a memory holds. Here all of that is r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,8 @@ def parse_yaml(text: str, where: str = "", as_written: bool = False) -> Any:
         as_written: give every plain value as the text that stands there.
 
     Raises:
-        NotAccepted: a ValueError, when it is no YAML, a key stands twice in one mapping, or it is too large, too deep
-            or refers to itself.
+        NotAccepted: a ValueError, when it is no YAML, a key or a setting stands twice in one mapping, or it is too
+            large, too deep or refers to itself.
     """
     try:
         _check_size(text)
@@ -165,7 +166,40 @@ def _mapping(loader: Any, node: yaml.MappingNode, as_written: bool) -> dict[str,
                 merged |= _mapping(loader, part, as_written)
         else:
             own[key.value] = _value(loader, value, as_written)
-    return merged | own
+    whole = merged | own
+    if any(map(_is_dotted, own)) and (setting := _set_twice(whole)):
+        raise _at(node, f"{setting} is set twice in one mapping, by a dotted key and by another; set it once")
+    return whole
+
+
+def _is_dotted(key: str) -> bool:
+    """Whether a key leads to a setting, as a.b does; 1.5 is a name."""
+    return "." in key and all(part.isidentifier() for part in key.split("."))
+
+
+def _set_twice(mapping: dict[str, Any]) -> str:
+    """A setting that a mapping's nested and dotted keys set more than once; empty where there is none."""
+    seen: set[str] = set()
+    for path, _ in leaves(mapping):
+        if path in seen:
+            return path
+        seen.add(path)
+    return next((above for path in seen if (above := _leaf_above(path, seen))), "")
+
+
+def leaves(mapping: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value of nested or dotted settings that is no mapping, and its dotted path."""
+    for key, value in mapping.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def _leaf_above(path: str, among: Container[str]) -> str:
+    """The leaf that a path goes through; empty where there is none."""
+    parts = path.split(".")
+    return next((part for n in range(1, len(parts)) if (part := ".".join(parts[:n])) in among), "")
 
 
 def _at(place: Any, reason: str) -> yaml.MarkedYAMLError:

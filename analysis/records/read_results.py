@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -157,11 +158,12 @@ def _refuse_other_declarations(runs: Iterable[RunRecords]) -> None:
 
 
 def _read_grid(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
+    """The grid as it is written; nothing, and a line on stderr, where that cannot be read: the runs are what counts."""
     try:
         # All as it is written: to YAML's own reading 2024-01-01 is a date, 0.10 is 0.1 and on is True.
-        grid = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path} is not valid YAML ({' '.join(str(error).split())})") from error
+        grid = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader) if path.exists() else {}
+    except (yaml.YAMLError, ValueError, OSError) as error:
+        reason = " ".join(str(error).split())
+        print(f"{path} cannot be read ({reason}); the report is without its title and reference", file=sys.stderr)
+        return {}
     return grid if isinstance(grid, dict) else {}

@@ -34,4 +34,7 @@ def _note(run: RunRecords) -> str:
         parts.append(f"log: {run.log}")
     if dropped := sorted(q for q, series in run.series.items() if series.dropped):
         parts.append(f"values that are not finite left out of {', '.join(dropped)}")
+    for metric in run.declared.metrics:
+        if metric.not_measured:
+            parts.append(f"{metric.class_path.rpartition('.')[2]} not measured: {metric.not_measured}")
     return "; ".join(parts) or "–"

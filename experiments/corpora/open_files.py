@@ -60,16 +60,17 @@ def decoded(source: Source, encoding: str, newline: str | None = None) -> Iterat
         text = io.TextIOWrapper(stream, encoding, newline=newline)
         try:
             yield text
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             line = _undecodable_line(source, encoding)
+            reason = error.reason if isinstance(error, UnicodeDecodeError) else error
             raise ValueError(
-                f"{source.name} line {line} is not {encoding} ({error.reason}); name the file's encoding, or convert it"
+                f"{source.name} line {line} is not {encoding} ({reason}); name the file's encoding, or convert it"
             ) from error
 
 
 def check_encoding(encoding: str) -> None:
     try:
-        "".encode(encoding)
+        "a".encode(encoding)
     except (LookupError, UnicodeError) as error:
         raise ValueError(f'"{encoding}" is no encoding of text ({error}); name one such as utf-8 or latin-1') from error
 
@@ -91,6 +92,8 @@ def _undecodable_line(source: Source, encoding: str) -> int:
         while raw := file.read(2**16):
             try:
                 line += decoder.decode(raw).count("\n")
-            except UnicodeDecodeError as error:
+            except UnicodeError as error:
+                if not isinstance(error, UnicodeDecodeError):  # such as UTF-16 that does not begin with its mark
+                    return line
                 return line + error.object[: error.start].decode(error.encoding, "ignore").count("\n")
     return line

@@ -113,6 +113,10 @@ class BlockData(LightningDataModule, ABC):
         """Sentences of the validation split: all those of a text, or `count` whole blocks of a generated language as
         token ids without special tokens."""
 
+    def record(self) -> dict[str, Any]:
+        """What a run's records say of its data, once that is made."""
+        return {"corpus": self.source, "language": self.language}
+
     def save_tokenizer(self, directory: Path) -> None:
         """Write the tokenizer into a run's directory, where the tokens stand for text."""
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,6 +84,9 @@ class TextData(BlockData):
     @property
     def source(self) -> str:
         return type(self.corpus).__name__
+
+    def record(self) -> dict[str, Any]:
+        return {**super().record(), "round_trip": self.packed.round_trip.record()}
 
     def save_tokenizer(self, directory: Path) -> None:
         self.tokenizer.save(directory / "tokenizer.json")

@@ -11,9 +11,10 @@ import torch
 
 from experiments.inference.open_huggingface import open_huggingface
 from experiments.records import durable, run_directory
+from experiments.records.proof import DONE, read_done
 from experiments.text.codec import MASK_TEXT, TextCodec
 from experiments.text.tokenizer import Tokenizer
-from experiments.training.checkpoint_files import complete, verify
+from experiments.training.checkpoint_files import complete, number_of, verify
 from objectives import Objective, allow_imports, load_objective
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
 
@@ -90,12 +91,10 @@ def _find_checkpoint(name: str) -> Path:
 
 def _last_snapshot(run: Path) -> Path:
     snapshots = complete(run / "snapshots")
-    if (run / run_directory.DONE).exists():
-        tokens = run_directory.run_state(run).tokens
-        if not snapshots or not snapshots[-1].stem.endswith(f"-{tokens:012d}"):
-            raise ValueError(
-                f"the run {run} is incomplete: its last snapshot is missing; copy it again, or name another snapshot"
-            )
+    if (run / DONE).exists() and (not snapshots or number_of(snapshots[-1]) != read_done(run).tokens):
+        raise ValueError(
+            f"the run {run} is incomplete: its last snapshot is missing; copy it again, or name another snapshot"
+        )
     if not snapshots:
         raise ValueError(f"the run {run} has no snapshot yet; train it first (clm-vs-mlm fit)")
     print(f"using {snapshots[-1]}", file=sys.stderr)

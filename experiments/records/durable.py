@@ -95,10 +95,12 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file. Raises ValueError, naming the file, when it is no JSON."""
+    """The value in a JSON file. Raises ValueError, naming the file, when it is missing or no JSON."""
     try:
         with naming(path):
             return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ValueError(f"{path} is missing; restore it from a copy") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: not valid JSON ({error}); restore it from a copy") from error
 

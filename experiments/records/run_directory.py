@@ -14,11 +14,14 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from experiments.records.durable import read_json, read_mapping
+from experiments.records.metrics_file import METRICS
 from experiments.records.proof import DONE, damage
 
 RUN, PAIRING, ENVIRONMENT, STATUS = "run.json", "pairing.json", "environment.json", "status.json"
 PLAN, GRID = "plan.json", "grid.yaml"
 CONFIG, LOG, LOCK = "config.yaml", "log.txt", "run.lock"
+RUNS = "runs"
+"""Directory of the runs of a grid."""
 
 
 class RunState(NamedTuple):
@@ -94,7 +97,7 @@ def find_run(name: str | Path) -> Path | None:
     if (path / RUN).exists():
         return path
     with_hash = re.compile(re.escape(path.name) + "-[0-9a-f]{8}")
-    for folder in (path.parent / "runs", path.parent):
+    for folder in (path.parent / RUNS, path.parent):
         entries = sorted(folder.iterdir()) if path.name and folder.is_dir() else []
         found = [entry for entry in entries if with_hash.fullmatch(entry.name) and (entry / RUN).exists()]
         if len(found) > 1:
@@ -123,18 +126,16 @@ def read_runs(directory: Path) -> list[dict[str, Any]]:
         raise ValueError(f"there is no directory {directory}; give the directory of a grid or of a run")
     planned = _planned(directory / PLAN) if (directory / PLAN).exists() else None
     if planned is not None:
-        # A run that has begun knows more about itself than its plan: its budget in tokens, for one.
-        return [
-            {**run, **_recorded(directory / run["directory"] / RUN), "directory": run["directory"]} for run in planned
-        ]
+        # A run that has begun knows more about itself than its plan, its budget in tokens for one; but not its place.
+        return [{**run, **_recorded(directory / run["directory"]), **_its_place(run)} for run in planned]
     found = [directory / RUN] if (directory / RUN).exists() else sorted(directory.glob(f"**/{RUN}"))
-    return [{**_recorded(path), "directory": str(path.parent.relative_to(directory))} for path in found]
+    return [{**_recorded(path.parent), "directory": str(path.parent.relative_to(directory))} for path in found]
 
 
 def record_of(run: Path) -> dict[str, Any]:
     """What a run has written of itself; nothing, and a line on stderr, where that cannot be read: what is known of it
     otherwise is written anew."""
-    found = _recorded(run / RUN)
+    found = _recorded(run)
     if "damage" in found:
         print(f"{found['damage']}; it is written anew", file=sys.stderr)
         return {}
@@ -144,19 +145,30 @@ def record_of(run: Path) -> dict[str, Any]:
 def _planned(path: Path) -> list[dict[str, Any]] | None:
     try:
         planned = read_json(path)
-        if isinstance(planned, list) and all(
-            isinstance(run, dict) and isinstance(run.get("directory"), str) for run in planned
-        ):
+        if isinstance(planned, list) and planned and all(map(_has_directory, planned)):
             return planned
-        problem = f"{path} is damaged: it is no list of runs with a directory each"
+        problem = f"{path} is damaged: it is no list of runs, each with its directory in {RUNS}/"
     except ValueError as error:
         problem = str(error)
     print(f"{problem}; or `clm-vs-mlm sweep` writes it again. Shown are the runs found", file=sys.stderr)
     return None
 
 
-def _recorded(path: Path) -> dict[str, Any]:
+def _has_directory(run: Any) -> bool:
+    """Whether an entry of a plan names a directory that a grid gives its runs."""
+    parts = Path(run["directory"]).parts if isinstance(run, dict) and isinstance(run.get("directory"), str) else ()
+    return len(parts) == 2 and parts[0] == RUNS and parts[1] != ".."
+
+
+def _its_place(planned: dict[str, Any]) -> dict[str, Any]:
+    """What a plan says of a run's place in its grid."""
+    return {key: planned[key] for key in ("directory", "name", "arm", "seed", "factors", "title") if key in planned}
+
+
+def _recorded(run: Path) -> dict[str, Any]:
+    """What a run has written of itself; nothing where it has not begun, and "damage" where that is lost."""
+    path = run / RUN
     try:
-        return read_mapping(path) if path.exists() else {}
+        return read_mapping(path) if path.exists() or (run / DONE).exists() or (run / METRICS).exists() else {}
     except (ValueError, OSError) as error:
         return {"damage": str(error)}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.records import run_directory
+from experiments.strict_yaml import read_yaml
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import LEFT, add_worker_arguments, left_to_others, make_executors
 from experiments.sweeps.workers import BUSY, DONE, FAILED, INTERRUPTED, RunTask, run_all
@@ -29,7 +30,7 @@ def main(options: argparse.Namespace) -> int:
     """
     directory = run_directory.grid_or_run(options.directory)
     runs = [directory / run["directory"] for run in run_directory.read_runs(directory)]
-    begun = [run for run in runs if (run / run_directory.CONFIG).exists()]
+    begun = [run for run in runs if any((run / file).exists() for file in (run_directory.CONFIG, run_directory.DONE))]
     if not begun:
         raise ValueError(f"{directory} holds no run that has begun; train it first (clm-vs-mlm fit, clm-vs-mlm sweep)")
     tasks = [RunTask(run, _arguments(run, options.config), options.allow_import, train=False) for run in begun]
@@ -78,21 +79,32 @@ def _measure_here(task: RunTask) -> str:
     from experiments.training.measure import measure_run
 
     quiet_lightning()
+    _check_configuration(task.run)
     return DONE if measure_run(task.run, planned(["fit", *task.arguments], task.imports)) else NOTHING
 
 
 def _arguments(run: Path, config: str | None) -> list[str]:
     """Those of the run's `fit`; the data lies beside the run, wherever both were moved."""
-    moved = ["--results", str(run.resolve().parent.parent)] if run.resolve().parent.name == "runs" else []
+    moved = ["--results", str(run.resolve().parent.parent)] if run.resolve().parent.name == run_directory.RUNS else []
     changed = ["--config", config] if config else []
     return ["--config", str(run / run_directory.CONFIG), *changed, *moved]
 
 
-def _lacks(task: RunTask) -> bool:
-    """Whether there is something to measure. Raises ValueError when the settings are refused or are another run's."""
-    from experiments.training.commands import planned
-    from experiments.training.measure import check_settings, unmeasured
+def _check_configuration(run: Path) -> None:
+    """Raises ValueError when the settings that a run was trained with cannot be read."""
+    path = run / run_directory.CONFIG
+    if not path.exists():
+        raise ValueError(f"{path} is missing; restore it from a copy")
+    read_yaml(path)
 
+
+def _lacks(task: RunTask) -> bool:
+    """Whether there is something to measure. Raises ValueError when the settings are refused or another run's, or the
+    run is damaged."""
+    from experiments.training.commands import planned
+    from experiments.training.measure import check_run, unmeasured
+
+    _check_configuration(task.run)
     spec = planned(["fit", *task.arguments], task.imports).run
-    check_settings(task.run, spec)
+    check_run(task.run, spec)
     return bool(unmeasured(task.run, spec.config))

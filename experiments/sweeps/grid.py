@@ -26,11 +26,17 @@ from pathlib import Path
 from typing import Any
 
 from experiments import grids
-from experiments.strict_yaml import read_yaml
+from experiments.strict_yaml import leaves, read_yaml
 
 KEYS = {"title", "reference", "base", "axes", "seeds", "imports"}
 LONGEST_NAME = 150
 MOST_CELLS = 10_000
+NOT_IN_CELLS = {
+    "seed_everything": "give seeds",
+    "name": "a run is named by its levels and its seed",
+    "results": "give --results",
+}
+"""Settings of a run that a grid gives each cell itself."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,7 @@ def read_grid(path: Path) -> Grid:
     count = len(content["seeds"]) * math.prod(map(len, axes.values()))
     if count > MOST_CELLS:
         raise ValueError(f"{path} has {count:,} runs, but a grid has at most {MOST_CELLS:,}; make it several grids")
+    _check_settings(path, content["base"], axes)
     cells = _cells(content["base"], axes, content["seeds"])
     called = [cell.name for cell in cells]
     if twice := sorted({name for name in called if called.count(name) > 1}):
@@ -118,6 +125,30 @@ def _check_texts(path: Path, written: dict[str, Any]) -> None:
         values = (written.get(key) or []) if key == "imports" else [written.get(key, "")]
         if not all(isinstance(value, str) and value.isprintable() for value in values):
             raise ValueError(f"{path}: {key} must be text on one line, but is {written[key]}")
+
+
+def _check_settings(path: Path, base: dict[str, Any], axes: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """Refuse what would give a cell another setting than its name says."""
+    for piece in (base, *(settings for levels in axes.values() for settings in levels.values())):
+        for setting in {key.partition(".")[0] for key in piece} & NOT_IN_CELLS.keys():
+            raise ValueError(f"{path}: {setting} cannot be set in a grid; {NOT_IN_CELLS[setting]}")
+    for (one, first), (two, second) in itertools.combinations(axes.items(), 2):
+        for (label, settings), (other, others) in itertools.product(first.items(), second.items()):
+            if setting := _set_otherwise(dict(leaves(settings)), dict(leaves(others))):
+                raise ValueError(
+                    f"{path}: level {label} of {one} and level {other} of {two} both set {setting}, and not alike; let "
+                    f"one axis set it"
+                )
+
+
+def _set_otherwise(one: dict[str, Any], two: dict[str, Any]) -> str:
+    """A setting that two pieces of configuration set differently; empty where there is none."""
+    for path, value in one.items():
+        for other, its in two.items():
+            nested = path.startswith(f"{other}.") or other.startswith(f"{path}.")
+            if nested or (path == other and value != its):
+                return max(path, other, key=len)
+    return ""
 
 
 def _check_reference(path: Path, reference: str | None, cells: list[Cell]) -> None:

@@ -64,11 +64,16 @@ def verify(path: Path) -> None:
         raise ValueError(f"no checkpoint at {path}")
     if not digest_file(path).exists():
         raise ValueError(f"{path} is no finished checkpoint: {digest_file(path).name} is not beside it")
-    if digest_file(path).read_text(errors="replace").strip() != file_digest(path):
+    if is_damaged(path):
         raise ValueError(
             f"the checkpoint {path} is damaged (its sha256 differs from the one written beside it); restore it from a "
             f"copy, or use another one"
         )
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether a finished checkpoint is not what was written."""
+    return digest_file(path).read_text(errors="replace").strip() != file_digest(path)
 
 
 def complete(directory: Path) -> list[Path]:

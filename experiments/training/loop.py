@@ -24,12 +24,22 @@ from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.records.proof import declarations_or_none, is_proven, without_unproven, write_done
 from experiments.records.quantities import TRAINING
 from experiments.strict_yaml import dump_yaml
-from experiments.training.callbacks import STOP_SIGNALS, Checkpoints, Snapshots, Status, StopRequest, whole_steps
+from experiments.training.callbacks import (
+    STOP_SIGNALS,
+    Checkpoints,
+    Snapshots,
+    Status,
+    StopRequest,
+    snapshot_steps,
+    whole_steps,
+)
 from experiments.training.checkpoint_files import (
     CHECKPOINTS,
     SNAPSHOTS,
     complete,
     cut_records,
+    is_damaged,
+    number_of,
     remove_unfinished,
     resume_from,
     set_aside,
@@ -94,10 +104,13 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
         remove_unfinished(directory)
     found = resume_from(directory)
     if trainer.is_global_zero:
-        pairing.check_data()
+        pairing.check_data(resumed=found.checkpoint is not None)
         for path, reason in found.useless.items():
             rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {found.checkpoint}")
             set_aside(path)
+        _warn_of_lost_snapshots(
+            run, model.budget_tokens(data.block_length), _tokens_per_step(trainer, data), found.proof.tokens
+        )
         _write_records(trainer, model, data, run)
         cut_records(directory, found)
         begin_declarations(directory, evaluation)
@@ -116,7 +129,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
 
 def _refuse_without_targets(model: Objective, data: BlockData, trainer: pl.Trainer, status: Status) -> None:
     """Raises ValueError when a step is expected to have less than one target, or the first batches have none."""
-    tokens = data.tokens_per_batch * trainer.accumulate_grad_batches * trainer.world_size
+    tokens = _tokens_per_step(trainer, data)
     targets = model.nominal_density * tokens
     first = islice(data.stream(0, 1, 0), FIRST_BATCHES)
     try:
@@ -132,6 +145,11 @@ def _refuse_without_targets(model: Objective, data: BlockData, trainer: pl.Train
         f"objective's rate, such as model.init_args.corruption.rate, data.init_args.block_length or "
         f"data.init_args.batch_size"
     )
+
+
+def _tokens_per_step(trainer: pl.Trainer, data: BlockData) -> int:
+    """As `Objective.tokens_per_step`, before the objective has a trainer."""
+    return data.tokens_per_batch * trainer.accumulate_grad_batches * trainer.world_size
 
 
 def _targets(model: Objective, data: BlockData, items: Items) -> int:
@@ -170,6 +188,15 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
         raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({status.run})")
 
 
+def _warn_of_lost_snapshots(run: RunSpec, budget: int, step_tokens: int, tokens: int) -> None:
+    """Name the snapshots of what has been trained that are lost or damaged: they are not made again."""
+    directory, config = run.directory / SNAPSHOTS, run.evaluation
+    wanted = [step * step_tokens for step in snapshot_steps(budget, step_tokens, config.snapshots, config.first_tokens)]
+    whole = {number_of(path) for path in complete(directory) if not is_damaged(path)}
+    if lost := [f"{at:,}" for at in wanted if at <= tokens and at not in whole]:
+        rank_zero_warn(f"{directory} has no whole snapshot at {', '.join(lost)} tokens; the run goes on without")
+
+
 def _progress(model: Objective, data: BlockData) -> tuple[int, int]:
     """Tokens read, and those of the budget in whole steps."""
     budget = whole_steps(model.budget_tokens(data.block_length), model.tokens_per_step(data.tokens_per_batch))
@@ -195,8 +222,7 @@ def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: 
     measured = {
         "budget_tokens": model.budget_tokens(data.block_length),
         "nominal_density": model.nominal_density,
-        "language": data.language,
-        "corpus": data.source,
+        **data.record(),
     }
     durable.write_json(path, {**run.description, **planned, **measured})
 

@@ -34,9 +34,7 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
         ValueError: when another process works on the run, a snapshot is damaged, the data is no longer what the run was
             trained with, or what training recorded is not whole.
     """
-    check_settings(run, cli.run)
-    if (run / run_directory.DONE).exists() and (problem := damage(run)):
-        raise ValueError(f"the records of {run} are damaged: {problem}")
+    check_run(run, cli.run)
     if not unmeasured(run, cli.run.config):
         return 0
     with locked(run):
@@ -45,19 +43,23 @@ def measure_run(run: Path, cli: ObjectiveCLI) -> int:
         _check_data(run, data)
         snapshots = unmeasured(run, cli.run.config)
         evaluation = run_evaluation(data, cli.run.config)
-        device = str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
+        for snapshot in snapshots:
+            verify(snapshot)
+        device = _device_of(run)
         config = dump_yaml(cli.run.config)
         durable.write_text(run / run_directory.CONFIG, config)
         begin_declarations(run, evaluation)
         for number, snapshot in enumerate(snapshots, start=1):
             print(f"{run.name}: measuring snapshot {number} of {len(snapshots)}", file=sys.stderr)
-            verify(snapshot)
             _measure_snapshot(run, snapshot, evaluation, device)
     return len(snapshots)
 
 
-def check_settings(run: Path, spec: RunSpec) -> None:
-    """Raises ValueError when a run's directory is of a run with other settings than those of its evaluation."""
+def check_run(run: Path, spec: RunSpec) -> None:
+    """Raises ValueError when what a run has recorded is damaged, or is of a run with other settings than those of its
+    evaluation."""
+    if (run / run_directory.DONE).exists() and (problem := damage(run)):
+        raise ValueError(f"the records of {run} are damaged: {problem}")
     recorded = durable.read_mapping(run / run_directory.RUN)
     if (recorded.get("name"), recorded.get("hash")) != (spec.name, spec.hash):
         raise ValueError(f"{run} was trained with other settings; only those of its evaluation can be changed")
@@ -76,6 +78,15 @@ def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:
         missing = [path for path in snapshots if not is_measured(record, constant, number_of(path))]
         lacking.update(missing[:1] if constant else missing)
     return sorted(lacking)
+
+
+def _device_of(run: Path) -> str:
+    """The device that a run was trained on; the CPU, and a line on stderr, where that is not known."""
+    try:
+        return str(durable.read_mapping(run / run_directory.ENVIRONMENT).get("device"))
+    except ValueError as error:
+        print(f"{error}; measuring on the CPU", file=sys.stderr)
+        return "cpu"
 
 
 def _check_data(run: Path, data: BlockData) -> None:

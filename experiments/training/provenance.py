@@ -12,6 +12,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.utilities import rank_zero_warn
 
 from experiments.data import BlockData
 from experiments.records import durable, run_directory
@@ -58,9 +59,23 @@ class Pairing(pl.Callback):
         self.run = run
         self.proof: dict[str, Any] = {**data.fingerprints, "world_size": world_size}
 
-    def check_data(self) -> None:
-        """Raises OtherExperiment when the run was begun with other data, as far as its directory tells."""
-        self._check(self._written())
+    def check_data(self, resumed: bool) -> None:
+        """Raises OtherExperiment when the run was begun with other data, as far as its directory tells, and ValueError
+        when it does not tell and no checkpoint does."""
+        try:
+            self._check(self._written())
+        except OtherExperiment:
+            raise
+        except ValueError as error:
+            if not resumed:
+                raise
+            rank_zero_warn(f"{error}; it is written anew, as the checkpoint has it")
+            self._file.unlink()
+
+    def on_fit_start(self, trainer: pl.Trainer, objective: Any) -> None:
+        """Write again what a checkpoint has carried on, where the file was lost."""
+        if trainer.is_global_zero and "encoder" in self.proof and not self._file.exists():
+            durable.write_json(self._file, self.proof)
 
     def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
         if "encoder" in self.proof:
@@ -68,7 +83,7 @@ class Pairing(pl.Callback):
         self.proof = {"encoder": state_hash(objective.encoder), **self.proof}
         self._check(self._written())  # on all ranks, or the others would wait for the one that has left
         if trainer.is_global_zero:
-            durable.write_json(self.run / run_directory.PAIRING, self.proof)
+            durable.write_json(self._file, self.proof)
 
     def state_dict(self) -> dict[str, Any]:
         return dict(self.proof)
@@ -77,9 +92,12 @@ class Pairing(pl.Callback):
         self._check(state)
         self.proof = dict(state)
 
+    @property
+    def _file(self) -> Path:
+        return self.run / run_directory.PAIRING
+
     def _written(self) -> dict[str, Any]:
-        path = self.run / run_directory.PAIRING
-        return durable.read_mapping(path) if path.exists() else {}
+        return durable.read_mapping(self._file) if self._file.exists() else {}
 
     def _check(self, before: dict[str, Any]) -> None:
         if changed := [name for name in self.proof if before.get(name, self.proof[name]) != self.proof[name]]:

@@ -15,6 +15,7 @@ from experiments.data.base import check_sizes
 from experiments.data.settings import trained_on
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records.durable import content_hash
+from experiments.records.run_directory import RUNS
 from objectives import Objective, Traits, Vocabulary
 from objectives.class_paths import import_object
 from objectives.identity import build_arguments, shortened
@@ -105,7 +106,7 @@ class RunSpec:
         return {
             "name": self.name,
             "hash": self.hash,
-            "directory": f"runs/{self.name}-{self.hash}",
+            "directory": f"{RUNS}/{self.name}-{self.hash}",
             "seed": self.seed,
             "arm": self.name.removesuffix(f"-s{self.seed}"),
             "factors": {},

@@ -45,10 +45,6 @@ def test_empty_grid(builder):
     assert not list((page.parent / "figures").iterdir())
 
 
-def test_grid_without_runs(builder):
-    assert "0 of 0 runs" in Page(write_report(builder.finish()).read_text()).text
-
-
 def test_single_run(tmp_path):
     write_run(tmp_path / "run", minimal(CLM), 0)
     text = Page(write_report(tmp_path / "run").read_text()).text
@@ -82,23 +78,31 @@ def test_a_run_that_has_not_begun_may_not_know_its_budget(builder):
         ("plan.json", "{", "not valid JSON"),
         ("plan.json", '[{"name": "x"}]', "no list of runs"),
         ("plan.json", "5", "no list of runs"),
+        ("plan.json", "[]", "no list of runs"),
+        ("grid.yaml", "a: [", "grid.yaml cannot be read"),
+        ("grid.yaml", "title: \udcff", "grid.yaml cannot be read"),
     ],
 )
-def test_a_damaged_plan_is_named_and_the_runs_are_found(builder, capsys, file, text, why):
+def test_a_damaged_plan_or_grid_is_named_and_the_runs_are_found(builder, capsys, file, text, why):
     builder.run(minimal(CLM), 0)
-    (builder.finish() / file).write_text(text)
+    (builder.finish() / file).write_text(text, errors="surrogateescape")
     assert main([str(builder.directory)]) == 0
     error = capsys.readouterr().err
     assert why in error and error.count("\n") == 1
     assert "1 of 1 runs are finished" in Page((builder.directory / "report" / "report.html").read_text()).text
 
 
-def test_a_damaged_grid_file_is_one_clear_line(builder, capsys):
+def test_what_was_not_measured_stands_beside_the_run(builder):
     builder.run(minimal(CLM), 0)
-    (builder.finish() / "grid.yaml").write_text("a: [")
-    assert main([str(builder.directory)]) == 2
-    error = capsys.readouterr().err
-    assert "not valid YAML" in error and error.count("\n") == 1
+    run = builder.directory / builder.planned[0]["directory"]
+    declared = read_declarations(run)
+    kept = tuple(one for one in declared.metrics if "word_swap/accuracy" not in one.quantities)
+    (swap,) = (one for one in declared.metrics if one not in kept)
+    lacking = replace(swap, not_measured="no sentence is short enough", measured_at={})
+    write_declarations(run, replace(declared, metrics=(*kept, lacking)))
+    replace_rows(run / METRICS, [row for row in read_metrics(run) if row.quantity not in swap.quantities])
+    text = Page(write_report(builder.finish()).read_text()).text
+    assert "WordSwap not measured: no sentence is short enough" in text
 
 
 def cut_half(run):

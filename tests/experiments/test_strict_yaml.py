@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from experiments.strict_yaml import MOST_CHARACTERS, dump_yaml, parse_setting, parse_yaml, read_yaml
+from experiments.strict_yaml import MOST_CHARACTERS, dump_yaml, leaves, parse_setting, parse_yaml, read_yaml
 
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 30))
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 100))
@@ -38,6 +38,10 @@ CHAIN = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1,
         ("a: 1\n---\nb: 2", "line 2: expected a single document"),
         ("a: " + "9" * 5000, "digits"),
         ("a: \x01", "control characters"),
+        ("m:\n  b: {c: 1}\n  b.c: 2", "line 2: b.c is set twice in one mapping, by a dotted key and by another"),
+        ("a.b: {c: 1}\na: {b.c: 1}", "line 1: a.b.c is set twice"),
+        ("a.b: 1\na: {b: {c: 2}}", "line 1: a.b is set twice"),
+        ("x: &x {a: {b: 1}}\ny: {<<: *x, a.b: 2}", "line 2: a.b is set twice"),
     ],
 )
 def test_what_is_refused_is_refused_at_once_with_its_line(text, words):
@@ -60,6 +64,11 @@ def test_merged_keys_may_be_overridden():
     assert read == {"x": {"a": 1, "b": 2}, "y": {"a": 3, "b": 2}, "z": {"a": 3, "b": 5}}
     assert parse_yaml("x: &x {a: 1}\ny: &y {a: 2, b: 2}\nz: {<<: [*x, *y]}")["z"] == {"a": 1, "b": 2}
     assert parse_yaml("x: &x [1]\ny: [*x, *x]") == {"x": [1], "y": [[1], [1]]}
+
+
+def test_dotted_and_nested_keys_may_stand_together():
+    text = "a: {b: {c: 1}}\na.b.d: 2\na.e: {}\na.e.f: 3"
+    assert list(leaves(parse_yaml(text))) == [("a.b.c", 1), ("a.b.d", 2), ("a.e.f", 3)]
 
 
 def test_numbers_are_numbers_and_the_rest_is_text():

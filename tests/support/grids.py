@@ -257,7 +257,7 @@ class GridBuilder:
         self.planned: list[dict[str, Any]] = []
 
     def run(self, plan: ArmPlan, seed: int, **options: Any) -> Path:
-        where = f"runs/{plan.arm.strip('/<>')}-s{seed}-{len(self.planned)}"
+        where = f"runs/{plan.arm.replace('/', '-').strip('<>')}-s{seed}-{len(self.planned)}"
         self.planned.append({**write_run(self.directory / where, plan, seed, **options), "directory": where})
         return self.directory / where
 

@@ -83,6 +83,13 @@ def run_config(text: Path, objective: str = "MLM", **overrides: Any) -> dict[str
     return merged(config, overrides)
 
 
+def grid_base(text: Path, objective: str = "MLM", **overrides: Any) -> dict[str, Any]:
+    """The same configuration as the base of a grid, which has seeds of its own."""
+    config = run_config(text, objective, **overrides)
+    del config["seed_everything"]
+    return config
+
+
 def fit_arguments(config: dict[str, Any], results: Path, name: str = "tiny") -> list[str]:
     """Command line of `fit` for a configuration."""
     return ["fit", "--config", yaml.safe_dump(config), "--results", str(results), "--name", name]

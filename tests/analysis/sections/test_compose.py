@@ -6,6 +6,7 @@ from analysis.records.read_results import read_results
 from analysis.report import write_report
 from analysis.sections.compose import compose
 from analysis.sections.document import slugs
+from experiments.records import durable, run_directory
 from tests.support.grids import CLM, MLM, PREFIX, falling, in_language, minimal, on_known_rules, rising
 from tests.support.pages import Page, read_table
 
@@ -61,12 +62,12 @@ def test_budget_tables_have_the_arms_and_quantities_of_their_data_group(report):
 
 def test_budgets_may_differ_between_data_groups_but_not_within(builder):
     for tokens, language, corpus in ((1_000, "English", "KingJames"), (2_000, "Chinese", "PeoplesDaily")):
-        builder.run(in_language(CLM, language, corpus=corpus), 0)
-        builder.planned[-1]["budget_tokens"] = tokens
-    for run in builder.planned:
-        (builder.directory / run["directory"] / "run.json").unlink()
+        run = builder.run(in_language(CLM, language, corpus=corpus), 0)
+        record = durable.read_json(run / run_directory.RUN)
+        durable.write_json(run / run_directory.RUN, {**record, "budget_tokens": tokens})
     assert not compose(read_results(builder.finish()), [], "tokens", True).alerts
-    builder.planned[1] |= {"factors": builder.planned[0]["factors"], "corpus": "KingJames"}
+    builder.planned[1] |= {"factors": builder.planned[0]["factors"]}
+    durable.write_json(run / run_directory.RUN, {**record, "budget_tokens": 2_000, "corpus": "KingJames"})
     document = compose(read_results(builder.finish()), [], "tokens", True)
     assert any("different budgets" in alert for alert in document.alerts)
 

@@ -232,6 +232,8 @@ def test_conllu_gives_sentences(tmp_path):
         ("a.jsonl.gz", "x", {}, "cannot read .*a.jsonl.gz"),
         ("a.parquet", "x", {}, "cannot read .*a.parquet"),
         ("a.txt", "a", {"encoding": "utf-9"}, '"utf-9" is no encoding of text'),
+        ("a.txt", "a b", {"encoding": "utf-16"}, "a.txt line 1 is not utf-16 .*BOM.*; name the file's encoding"),
+        ("a.txt", "a", {"encoding": "undefined"}, '"undefined" is no encoding of text'),
         ("a.txt", "a", {"encoding": "hex"}, '"hex" is no encoding of text'),
         ("a.txt", "a", {"format": "xml"}, 'format="xml" must be one of text, jsonl, csv'),
         ("a.txt", "a", {"column": "body"}, r"column has no meaning for files of format text, as which .*a.txt is read"),

@@ -12,6 +12,7 @@ from experiments.inference.methods import choose_method, score_texts
 from experiments.inference.open_huggingface import is_causal
 from experiments.inference.open_model import open_model
 from experiments.records import durable, run_directory
+from experiments.records.proof import TrainingProof, write_done
 from experiments.text.tokenizer import Tokenizer
 from experiments.training.checkpoint_files import DurableCheckpointIO, complete
 from objectives import CLM, MLM, load_objective
@@ -268,12 +269,11 @@ def test_a_checkpoint_is_found_from_its_own_folder(tmp_path, monkeypatch):
 def test_a_run_that_is_not_whole_is_refused(tmp_path, capsys):
     """A finished run without its last snapshot must not become an older model in silence."""
     run = make_run(tmp_path / "run", MLM)
-    durable.write_json(run / run_directory.STATUS, {"tokens": 2000})
     open_model(str(run))  # still in training, or killed
-    (run / run_directory.DONE).touch()
+    write_done(run, TrainingProof(tokens=2000))
     with pytest.raises(ValueError, match="is incomplete"):
         open_model(str(run))
-    durable.write_json(run / run_directory.STATUS, {"tokens": 1000})
+    write_done(run, TrainingProof(tokens=1000))
     open_model(str(run))
 
 

@@ -58,6 +58,33 @@ def test_runs_of_a_grid_of_a_run_and_of_nothing(tmp_path):
         run_directory.read_runs(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    "planned", [[], [{"directory": "../.."}], [{"directory": "runs/.."}], [{"directory": "a"}], [3]]
+)
+def test_a_plan_that_leads_elsewhere_is_not_followed(planned, tmp_path, capsys):
+    make_run(tmp_path / "runs" / "a-1")
+    durable.write_json(tmp_path / run_directory.PLAN, planned)
+    assert [run["directory"] for run in run_directory.read_runs(tmp_path)] == ["runs/a-1"]
+    assert "plan.json is damaged" in capsys.readouterr().err
+
+
+def test_a_plan_knows_the_place_of_a_run_better_than_the_run(tmp_path):
+    run = make_run(tmp_path / "runs" / "a-1")
+    planned = {"name": "a", "arm": "b; c", "seed": 3, "factors": {"d": "b"}, "title": "t", "directory": "runs/a-1"}
+    durable.write_json(tmp_path / run_directory.PLAN, [{**planned, "budget_tokens": 1}])
+    durable.write_json(run / run_directory.RUN, {"arm": "a-1", "factors": {}, "title": "", "budget_tokens": 5})
+    assert run_directory.read_runs(tmp_path) == [{**planned, "budget_tokens": 5}]
+
+
+@pytest.mark.parametrize("recorded", ["DONE", "metrics.csv"])
+def test_a_run_that_has_begun_and_does_not_say_what_it_is_is_damaged(recorded, tmp_path):
+    durable.write_json(tmp_path / run_directory.PLAN, [{"name": "a", "directory": "runs/a-1"}])
+    (tmp_path / "runs" / "a-1").mkdir(parents=True)
+    assert "damage" not in run_directory.read_runs(tmp_path)[0]
+    (tmp_path / "runs" / "a-1" / recorded).touch()
+    assert "run.json is missing; restore it from a copy" in run_directory.read_runs(tmp_path)[0]["damage"]
+
+
 def make_run(path):
     path.mkdir(parents=True)
     durable.write_json(path / run_directory.RUN, {"name": path.name})

@@ -15,14 +15,14 @@ from experiments.sweeps.cluster import read_parameters
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import _exit_code
 from experiments.sweeps.workers import BUSY, DONE, NOT_STARTED, Refused, RunTask, run_all
-from tests.support.tiny import run_config, write_text
+from tests.support.tiny import grid_base, write_text
 
 
 @pytest.fixture
 def sweep(tmp_path):
     """A command, of a grid of two runs."""
     arms = {"clm": {"model.class_path": "objectives.CLM"}, "mlm": {}}
-    base = run_config(write_text(tmp_path / "text.txt"))
+    base = grid_base(write_text(tmp_path / "text.txt"))
     (tmp_path / "grid.yaml").write_text(yaml.safe_dump({"base": base, "axes": {"arm": arms}, "seeds": [1]}))
     return ["sweep", str(tmp_path / "grid.yaml"), "--results", str(tmp_path / "results")]
 

@@ -2,14 +2,16 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
 from filelock import FileLock
 
 from experiments.cli import main
-from experiments.records import metrics_file, quantities, run_directory
+from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.training import measure
+from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.commands import planned
 from tests.support.tiny import METRICS, fit_arguments, half_done, only_run, run_config, write_text
@@ -117,6 +119,50 @@ def test_back_to_the_old_list_after_a_kill(run, text, monkeypatch):
     monkeypatch.undo()
     fit(run, config(text, cloze(0.15, 0.5)))
     assert recorded(run) == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda run: (run / "config.yaml").unlink(), "config.yaml is missing; restore it from a copy"),
+        (lambda run: (run / "config.yaml").write_text("a: ["), "config.yaml is not valid YAML"),
+        (lambda run: (run / run_directory.DONE).write_text("{"), "DONE is damaged"),
+        (lambda run: (run / run_directory.RUN).unlink(), "run.json is missing"),
+    ],
+)
+def test_a_damaged_run_is_named_and_the_others_are_measured(trained, tmp_path, capsys, damage, words):
+    grid = shutil.copytree(trained.parent.parent, tmp_path / "grid")
+    whole = only_run(grid)
+    broken = Path(shutil.copytree(whole, whole.with_name("broken-00000000")))
+    damage(broken)
+    planned = [{"name": run.name, "directory": f"runs/{run.name}"} for run in (broken, whole)]
+    durable.write_json(grid / run_directory.PLAN, planned)
+    assert main(["evaluate", str(grid), "--workers", "1"]) == 1
+    printed = capsys.readouterr()
+    assert f"{whole}\tnothing is missing" in printed.out.splitlines() and f"{broken}\tfailed" in printed.out
+    assert f"{broken} is left out: " in printed.err and words in printed.err
+
+
+def test_a_damaged_snapshot_leaves_a_run_as_it_was(run, tmp_path, capsys):
+    before = (run / run_directory.CONFIG).read_bytes(), (run / quantities.QUANTITIES).read_bytes(), recorded(run)
+    last = complete(run / "snapshots")[-1]
+    last.write_bytes(last.read_bytes()[:-1])
+    (tmp_path / "more.yaml").write_text(yaml.safe_dump({"evaluation": {"metrics": [*cloze(0.15, 0.5), METRICS[7]]}}))
+    assert main(["evaluate", str(run), "--config", str(tmp_path / "more.yaml")]) == 2
+    assert f"{last.name} is damaged" in capsys.readouterr().err
+    assert before == (
+        (run / run_directory.CONFIG).read_bytes(),
+        (run / quantities.QUANTITIES).read_bytes(),
+        recorded(run),
+    )
+
+
+def test_a_run_that_does_not_know_its_device_is_measured_on_the_cpu(run, tmp_path, capsys):
+    (run / run_directory.ENVIRONMENT).unlink()
+    (tmp_path / "more.yaml").write_text(yaml.safe_dump({"evaluation": {"metrics": [*cloze(0.15, 0.5), METRICS[7]]}}))
+    assert main(["evaluate", str(run), "--config", str(tmp_path / "more.yaml")]) == 0
+    assert "environment.json is missing; restore it from a copy; measuring on the CPU" in capsys.readouterr().err
+    assert any(name == "word_swap/accuracy" for _, name, _ in recorded(run))
 
 
 def test_another_name_is_refused(run, tmp_path, capsys):

@@ -15,7 +15,7 @@ from experiments.records import durable, metrics_file, run_directory
 from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
 from tests.support.objectives import EXAMPLES
-from tests.support.tiny import METRICS, RULES, outcome, run_config
+from tests.support.tiny import METRICS, RULES, grid_base, outcome
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ BAYES_LOSS_KNOWN = {"CLM", "MLM", "both"}
 
 
 def write_grid(directory, data):
-    base = {**run_config(directory / "unused.txt"), "checkpoint_every_steps": 5}
+    base = {**grid_base(directory / "unused.txt"), "checkpoint_every_steps": 5}
     del base["model"]["class_path"]
     base["data"]["init_args"]["corpus"] = f"{EXAMPLES}.own_corpus.Agreement"
     if data == "rules":

@@ -11,7 +11,7 @@ from experiments.cli import main
 from experiments.sweeps.grid import find_grid, merged, read_grid
 from experiments.sweeps.sweep import plan
 from experiments.training.command_line import PlannedCLI
-from tests.support.tiny import RULES, run_config, write_text
+from tests.support.tiny import RULES, grid_base, write_text
 
 ROOT = Path(__file__).parents[3] / "experiments"
 
@@ -81,11 +81,27 @@ def test_merged_lays_dotted_over_nested_and_leaves_its_arguments_alone():
         ({"imports": "my_package"}, "imports"),
         ({"axes": {"arm": {"a": {}, "b": {}}}, "reference": "c"}, "reference c names neither .* give one of a, b"),
         ({"axes": {"arm": {"a b": {"x": 1}, "a-b": {"x": 2}}}}, "a-b-s"),
+        ({"base": {"seed_everything": 3}}, "seed_everything cannot be set in a grid; give seeds"),
+        ({"axes": {"arm": {"a": {"name": "b"}}}}, "name cannot be set in a grid"),
+        ({"axes": {"results": ["a"]}}, "results cannot be set in a grid"),
+        (
+            {"axes": {"arm": {"a": {}, "b": {"m": {"rate": 0.15}}}, "m.rate": [0.15, 0.3]}},
+            r"level b of arm and level 0\.3 of m\.rate both set m\.rate, and not alike",
+        ),
+        ({"axes": {"m": {"a": {"m.x": 1}}, "n": {"b": {"m": None}}}}, r"both set m\.x, and not alike"),
+        ({"axes": {"m": {"a": {"m.x": 1}}, "n": {"b": {"m": {"x": {"y": 2}}}}}}, r"both set m\.x\.y"),
     ],
 )
 def test_what_is_no_grid_is_refused(content, words, tmp_path):
     with pytest.raises(ValueError, match=words):
         read_grid(write_grid(tmp_path / "g.yaml", **content))
+
+
+def test_axes_may_set_one_thing_alike_and_override_the_base(tmp_path):
+    axes = {"arm": {"a": {"m.x": 1, "m.y": 2}, "b": {"m.x": 1}}, "other": {"c": {"m": {"x": 1, "z": 3}}}}
+    one, two = read_grid(write_grid(tmp_path / "g.yaml", base={"m": {"x": 5, "y": 6}}, axes=axes)).cells
+    assert one.config["m"] == {"x": 1, "y": 2, "z": 3}
+    assert two.config["m"] == {"x": 1, "y": 6, "z": 3}
 
 
 def test_broken_yaml_is_refused(tmp_path):
@@ -102,13 +118,13 @@ def test_unknown_grid_lists_the_shipped_ones():
 def test_two_cells_that_are_the_same_run_are_refused(tmp_path):
     text = write_text(tmp_path / "text.txt")
     levels = {"a": {"model.init_args.documents": "separate"}, "b": {"model.init_args.reduction": "mean"}}
-    grid = read_grid(write_grid(tmp_path / "g.yaml", base=run_config(text), axes={"arm": levels}))
+    grid = read_grid(write_grid(tmp_path / "g.yaml", base=grid_base(text), axes={"arm": levels}))
     with pytest.raises(ValueError, match="a-s1 and b-s1"):
         plan(grid, tmp_path / "g")
 
 
 def test_generated_data_is_checked_before_anything_runs(tmp_path):
-    base = {**run_config(tmp_path / "unused.txt"), "data": RULES}
+    base = {**grid_base(tmp_path / "unused.txt"), "data": RULES}
     axes = {"data.init_args.probe_train": [10, 10**12]}
     with pytest.raises(ValueError, match=r"cell 1000000000000-s1: .*probe_train=1000000000000"):
         plan(read_grid(write_grid(tmp_path / "g.yaml", base=base, axes=axes)), tmp_path / "g")
@@ -131,7 +147,7 @@ BAD_CLOZE = {"class_path": "experiments.evaluation.Cloze", "init_args": {"rates"
 )
 def test_a_bad_cell_is_found_before_anything_runs(axis, values, words, tmp_path):
     text = write_text(tmp_path / "text.txt")
-    grid = read_grid(write_grid(tmp_path / "g.yaml", base=run_config(text), axes={axis: values}))
+    grid = read_grid(write_grid(tmp_path / "g.yaml", base=grid_base(text), axes={axis: values}))
     with pytest.raises(ValueError, match=words):
         plan(grid, tmp_path / "g")
     assert not (tmp_path / "g").exists()
@@ -208,7 +224,7 @@ axes:
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_a_seed_that_no_generator_takes_is_refused(seed, tmp_path):
-    base = run_config(write_text(tmp_path / "text.txt"))
+    base = grid_base(write_text(tmp_path / "text.txt"))
     grid = read_grid(write_grid(tmp_path / "g.yaml", base=base, seeds=[0, 2**32 - 1, seed]))
     words = rf"cell run-s{seed}: seed_everything goes from 0 to 4,294,967,295, but is {seed}"
     with pytest.raises(ValueError, match=words):
@@ -235,7 +251,7 @@ def test_a_grid_imports_nothing_that_is_not_allowed(tmp_path, monkeypatch, capsy
         "from objectives import CLM\n\nclass Mine(CLM):\n    pass\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    base = run_config(write_text(tmp_path / "text.txt"), **{"model.class_path": f"{package}.Mine"})
+    base = grid_base(write_text(tmp_path / "text.txt"), **{"model.class_path": f"{package}.Mine"})
     sweep = ["sweep", str(tmp_path / "g.yaml"), "--results", str(tmp_path / "results"), "--dry-run"]
     for listed in ([package], []):
         write_grid(tmp_path / "g.yaml", base=base, imports=listed)

@@ -14,7 +14,7 @@ import yaml
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
 from experiments.training.checkpoint_files import complete
-from tests.support.tiny import METRICS, half_done, run_config, write_text
+from tests.support.tiny import METRICS, grid_base, half_done, write_text
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def grid_file(path, text, arms, **overrides):
     content = {
         "title": "Test grid",
-        "base": run_config(text, **overrides),
+        "base": grid_base(text, **overrides),
         "axes": {"arm": arms},
         "seeds": [1],
     }

@@ -158,12 +158,44 @@ def test_a_damaged_environment_does_not_stop_a_run(run, arguments):
     assert durable.read_json(run / run_directory.ENVIRONMENT)["threads"] == 1
 
 
-def test_a_damaged_pairing_is_refused_by_name(run, arguments, capsys):
+def test_a_damaged_pairing_that_no_checkpoint_knows_is_refused_by_name(run, arguments, capsys):
     (run / DONE).unlink()
+    shutil.rmtree(run / "checkpoints")
     (run / run_directory.PAIRING).write_text("{")
     assert main(arguments) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert "pairing.json is damaged" in error and "delete" not in error
+
+
+@pytest.mark.parametrize("at", ["the middle", "the end"])
+@pytest.mark.parametrize("lost", ["removed", "damaged"])
+def test_a_lost_pairing_is_written_again_as_a_checkpoint_has_it(run, arguments, lost, at):
+    before = durable.read_json(run / run_directory.PAIRING)
+    (run / DONE).unlink()
+    if at == "the middle":
+        complete(run / "checkpoints")[-1].unlink()
+    if lost == "removed":
+        (run / run_directory.PAIRING).unlink()
+        assert main(arguments) == 0
+    else:
+        (run / run_directory.PAIRING).write_text("[]")
+        with pytest.warns(UserWarning, match="pairing.json is damaged.* written anew"):
+            assert main(arguments) == 0
+    assert durable.read_json(run / run_directory.PAIRING) == before
+
+
+def test_snapshots_that_are_lost_before_a_run_goes_on_are_named(run, arguments):
+    (run / DONE).unlink()
+    first, second, _ = complete(run / "snapshots")
+    first.unlink()
+    flip(second)
+    with pytest.warns(UserWarning, match=r"no whole snapshot at 64, 256 tokens; the run goes on without"):
+        assert main(arguments) == 0
+
+
+def test_what_a_tokenizer_gives_back_is_recorded(run):
+    found = durable.read_json(run / run_directory.RUN)["round_trip"]
+    assert found["documents"] == found["exact"] > 0
 
 
 @pytest.mark.parametrize("changed", ["data", "encoder"])
