@@ -18,11 +18,10 @@ from pytorch_lightning.utilities import rank_zero_only
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records import durable, run_directory
 from experiments.records.quantities import Declarations, read_declarations, write_declarations
-from experiments.training.checkpoint_files import SNAPSHOTS, DurableCheckpointIO, complete
+from experiments.training.checkpoint_files import SNAPSHOTS, remove_old
 from experiments.training.recorder import Recorder, step_ended
 from objectives import Batch, Objective
 
-KEPT_CHECKPOINTS = 2
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a polite kill, and a terminal that is closed."""
 
@@ -107,8 +106,7 @@ class Checkpoints(pl.Callback):
             path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
             trainer.save_checkpoint(path, weights_only=False)
             if trainer.is_global_zero:
-                for old in complete(self.directory)[:-KEPT_CHECKPOINTS]:
-                    DurableCheckpointIO().remove_checkpoint(old)
+                remove_old(self.directory)
         if stopping:
             trainer.should_stop = True
 

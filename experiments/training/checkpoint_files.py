@@ -21,6 +21,8 @@ from experiments.records.quantities import TRAINING
 from experiments.training.recorder import Recorder
 
 CHECKPOINTS, SNAPSHOTS = "checkpoints", "snapshots"
+KEPT = 2
+"""Checkpoints, that a run goes on from if it is killed and one of them is damaged."""
 OWN_NAME = re.compile(r"(?:step|tokens)-(\d+)\.ckpt")
 
 
@@ -88,6 +90,12 @@ def remove_unfinished(run: Path) -> None:
     for directory in (run, run / CHECKPOINTS, run / SNAPSHOTS):
         for path in leftovers(directory):
             path.unlink()
+
+
+def remove_old(directory: Path) -> None:
+    """Remove all but the newest checkpoints of a run."""
+    for path in complete(directory)[:-KEPT]:
+        DurableCheckpointIO().remove_checkpoint(path)
 
 
 def set_aside(path: Path) -> None:

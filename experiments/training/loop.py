@@ -40,6 +40,7 @@ from experiments.training.checkpoint_files import (
     cut_records,
     is_damaged,
     number_of,
+    remove_old,
     remove_unfinished,
     resume_from,
     set_aside,
@@ -108,6 +109,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
         for path, reason in found.useless.items():
             rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {found.checkpoint}")
             set_aside(path)
+        remove_old(directory / CHECKPOINTS)  # a kill may have come between the newest and the removal of the oldest
         _warn_of_lost_snapshots(
             run, model.budget_tokens(data.block_length), _tokens_per_step(trainer, data), found.proof.tokens
         )

@@ -184,6 +184,16 @@ def test_a_lost_pairing_is_written_again_as_a_checkpoint_has_it(run, arguments, 
     assert durable.read_json(run / run_directory.PAIRING) == before
 
 
+def test_a_kill_before_the_oldest_checkpoint_is_removed_leaves_no_more_of_them(run, arguments):
+    before = [path.name for path in complete(run / "checkpoints")]
+    (run / DONE).unlink()
+    oldest = run / "checkpoints" / "step-000000020.ckpt"
+    shutil.copy(run / "checkpoints" / before[0], oldest)
+    shutil.copy(digest_file(run / "checkpoints" / before[0]), digest_file(oldest))
+    ObjectiveCLI(arguments)
+    assert [path.name for path in complete(run / "checkpoints")] == before and not digest_file(oldest).exists()
+
+
 def test_snapshots_that_are_lost_before_a_run_goes_on_are_named(run, arguments):
     (run / DONE).unlink()
     first, second, _ = complete(run / "snapshots")
