@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
+from experiments.records.durable import REMEDIES
+
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -36,6 +38,7 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
 
     Raises:
         ValueError: when it cannot be read, also from inside the block; the message names the file.
+        OSError: when that is no fault of the file.
     """
     import pyarrow
 
@@ -48,7 +51,9 @@ def opened(source: Source) -> Iterator[IO[bytes]]:
                 with pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), compression) as unpacked:
                     yield unpacked
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"cannot read {source.name}: {error}") from error
+        # A fault of the disk, or of the permissions, says nothing of the file: what reads it can be tried again.
+        kind = OSError if getattr(error, "errno", None) in REMEDIES else ValueError
+        raise kind(f"cannot read {source.name}: {error}") from error
 
 
 @contextmanager

@@ -114,7 +114,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 def make_directory(path: Path) -> Path:
-    """Create `path`; raises ValueError with the reason when nothing can be written there."""
+    """Create `path`; raises OSError with the reason when nothing can be written there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         trial = path / f".writable.{os.getpid()}{UNFINISHED}"
@@ -122,5 +122,5 @@ def make_directory(path: Path) -> Path:
         trial.unlink()
     except OSError as error:
         reason = error.strerror or error
-        raise ValueError(f"cannot write to {path} ({reason}); name another directory with --results") from error
+        raise OSError(f"cannot write to {path} ({reason}); name another directory with --results") from error
     return path

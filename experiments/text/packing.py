@@ -37,8 +37,9 @@ def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str |
     directory appears whole or not at all.
 
     Raises:
-        ValueError: when the corpus has no document or not one block in a split, when `root` cannot be
-            written, or when the packed data that is there is damaged.
+        ValueError: when the corpus has no document or not one block in a split, or when the packed data that is there
+            is damaged.
+        OSError: when `root` cannot be written.
     """
     directory = packed_directory(corpus, config, block_length, root)
     if not directory.exists():
@@ -47,7 +48,7 @@ def pack(corpus: Corpus, config: TokenizerConfig, block_length: int, root: str |
             directory.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire()
         except OSError as error:
-            raise ValueError(
+            raise OSError(
                 f"cannot write packed data below {Path(root).absolute()}: {error}; choose another data root"
             ) from error
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import itertools
 import json
@@ -13,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from experiments.corpora import HubText, LocalText
+from experiments.corpora.open_files import Source, opened
 from experiments.corpora.plain_text import cut
 from tests.support.tiny import write_text
 
@@ -250,6 +252,18 @@ def test_a_refusal_names_file_and_line(tmp_path, name, content, options, message
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path / name, **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("number", "kind"), [(errno.EIO, OSError), (errno.ENOENT, ValueError)])
+def test_a_fault_of_the_disk_is_none_of_the_file(number, kind):
+    """A sweep can try it again: the run is not said to have failed."""
+
+    def broken():
+        raise OSError(number, "broken")
+
+    with pytest.raises(kind, match=r"cannot read a\.txt: .*broken") as caught, opened(Source("a.txt", broken)):
+        pass
+    assert isinstance(caught.value, ValueError) == (kind is ValueError)
 
 
 def test_the_line_that_is_not_decoded_is_found_far_into_a_file(tmp_path):

@@ -225,7 +225,7 @@ def test_rows_without_text_are_counted(tmp_path, capsys):
 
 def test_a_root_that_cannot_be_written_is_named(tiny_corpus, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match=r"cannot write packed data below .*file/data: .*; choose another data root"):
+    with pytest.raises(OSError, match=r"cannot write packed data below .*file/data: .*; choose another data root"):
         pack(tiny_corpus, TokenizerConfig(), T, tmp_path / "file" / "data")
 
 
