@@ -31,8 +31,9 @@ class Vocabulary:
     """Id of [MASK]: replaces tokens that MLM predicts."""
     specials: tuple[int, ...]
     """All special ids in ascending order, the five above among them."""
-    characters_per_token: float = 1.0
-    """Mean number of characters of the original text per regular token, over the training split."""
+    characters_per_token: float | None = None
+    """Mean number of characters of the original text per regular token, over the training split; None where tokens
+    stand for no text, or that is not known."""
     unused: tuple[int, ...] = ()
     """Ids that no token has, in ascending order: holes in the numbering of a tokenizer."""
 

@@ -35,7 +35,14 @@ def test_the_two_commands_stand_there_and_ci_runs_the_second():
 @pytest.mark.parametrize("command", named("fit"), ids=" ".join)
 def test_fit(command):
     """Parsed and checked like the real thing; other tests train."""
-    assert PlannedCLI(by_bare_name(list(command))).run.directory.name.startswith("mlm") or "clm" in command
+    flag = "--name" if "--name" in command else "--config"
+    assert PlannedCLI(by_bare_name(list(command))).run.name == command[command.index(flag) + 1]
+
+
+def test_runs_of_one_directory_have_names_of_their_own():
+    """Or `report results/fit` would find one arm twice."""
+    names = [command[command.index("--name") + 1] for command in named("fit") if "--name" in command]
+    assert len(names) == len(set(names)) >= 5
 
 
 @pytest.mark.parametrize("command", named("sweep"), ids=" ".join)

@@ -140,7 +140,7 @@ def _refuse_duplicates(runs: Iterable[RunRecords]) -> None:
         if first is not run:
             raise ValueError(
                 f"arm {run.arm} has seed {run.seed} twice, in {first.directory} and {run.directory}; "
-                "report one grid at a time"
+                "report one grid at a time, or one run by its directory; fit gives runs other names with --name"
             )
 
 

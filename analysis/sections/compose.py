@@ -28,6 +28,7 @@ HOW_INTERVALS_ARE_MADE = (
     "items: what such an interval calls distinguishable is so, and what it does not may still be.",
     "A budget to a threshold has the SE of its log: how far the crossing moves when the threshold is moved by the SE "
     "of the score; that of a ratio has both.",
+    "An interval may pass what is possible, such as an accuracy of 1: it is not cut.",
     "One seed has no interval, and nothing is concluded from it, nor from seeds that agree exactly.",
 )
 HOW_CURVES_ARE_DRAWN = (

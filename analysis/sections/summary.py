@@ -111,24 +111,30 @@ def _bound_for(level: Level) -> str:
 def _baseline_sentence(group: Results, level: Level) -> list[str]:
     """Which arms do not beat a baseline; nothing where all do."""
     found = not_beaten(group, level)
-    if not found:
-        return []
-    scored = sum(isinstance(mean_final_score(arm, level.score), Interval) for arm in group.arms)
-    arms = (
-        "no arm is"
-        if len(found) == scored
-        else f"{len(found)} of {scored} arms {'is' if len(found) == 1 else 'are'} not"
-    )
-    scores = []
-    for arm, score in found.items():
-        own = level.of(arm)
-        beside = f" against {own:.3f}" if level.value is None and isinstance(own, float) else ""
-        scores.append(f"{bracketed(arm.name)} {score.mean:.3f}{beside}")
-    value = f", {level.value:.3f}" if level.value is not None else ""
-    return [
-        f"{capitalised(level.score.label)}: {arms} distinguishably better than the baseline {level.name}{value} "
-        f"({'; '.join(scores)})."
-    ]
+    margins = {arm: margin for arm in group.arms if isinstance(margin := level.margin(arm), Interval)}
+    sentences = []
+    for concluded in (True, False):
+        among = [arm for arm, margin in margins.items() if concluded != bool(margin.no_conclusion)]
+        if not (some := [arm for arm in among if arm in found]):
+            continue
+        arms = "no arm is" if len(some) == len(among) else f"{len(some)} of {len(among)} arms {_is_or_are(some)} not"
+        better = "distinguishably better" if concluded else "better in one seed, or in seeds that agree exactly,"
+        value = f", {level.value:.3f}" if level.value is not None else ""
+        scores = "; ".join(_beside_level(arm, found[arm], level) for arm in some)
+        sentences.append(
+            f"{capitalised(level.score.label)}: {arms} {better} than the baseline {level.name}{value} ({scores})."
+        )
+    return sentences
+
+
+def _is_or_are(arms: Sequence[Arm]) -> str:
+    return "is" if len(arms) == 1 else "are"
+
+
+def _beside_level(arm: Arm, score: Interval, level: Level) -> str:
+    own = level.of(arm)
+    beside = f" against {own:.3f}" if level.value is None and isinstance(own, float) else ""
+    return f"{bracketed(arm.name)} {score.mean:.3f}{beside}"
 
 
 def _difference_sentences(pairs: Sequence[Comparison], quantity: Quantity) -> list[str]:

@@ -100,7 +100,8 @@ def other_settings(group: Results) -> list[str]:
         if other:
             found.append(
                 f"{quantity.label} was measured with other settings in {'; '.join(other)} than in {runs[0].name}, so "
-                f"these are not compared by it; `clm-vs-mlm evaluate {group.directory}` measures all alike."
+                f"these are not compared by it; clm-vs-mlm evaluate {group.directory} --config FILE, with one list of "
+                f"metrics in FILE, measures all alike."
             )
     return found
 

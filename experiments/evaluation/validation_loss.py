@@ -43,6 +43,8 @@ class ValidationLoss(SharedMetric):
                 description=characters,
             ),
         ]
+        if self.data.vocabulary.characters_per_token is None:
+            scores.pop()
         return [
             *(one for score in scores for one in with_standard_error(score)),
             Quantity("validation/density", "targets per validation token", "share"),
@@ -65,8 +67,8 @@ class ValidationLoss(SharedMetric):
 
 
 def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:
-    """loss (nats per target), accuracy and bits_per_character with their standard errors, and density; with what
-    `ExcessLoss` gives where the Bayes loss of every view is known.
+    """loss (nats per target) and accuracy with their standard errors, and density; bits_per_character where tokens
+    stand for text, and what `ExcessLoss` gives where the Bayes loss of every view is known.
 
     Args:
         views: what is read and predicted, of clean tokens; the objective's own views when not given.
@@ -105,7 +107,7 @@ class NegativeLogLikelihood(Metric):
     bits_per_character: Tensor
     tokens: Tensor
 
-    def __init__(self, characters_per_token: float) -> None:
+    def __init__(self, characters_per_token: float | None) -> None:
         super().__init__()
         self.characters_per_token = characters_per_token
         for name in SCORES:
@@ -122,14 +124,16 @@ class NegativeLogLikelihood(Metric):
         )
         self.loss += cluster_sums(nats_B, targets_B, fold_B)
         self.accuracy += cluster_sums(correct_B, targets_B, fold_B)
-        self.bits_per_character += cluster_sums(nats_B / math.log(2), regular_B * self.characters_per_token, fold_B)
+        if self.characters_per_token is not None:
+            characters_B = regular_B * self.characters_per_token
+            self.bits_per_character += cluster_sums(nats_B / math.log(2), characters_B, fold_B)
         self.tokens += views[0].targeted_BT.numel()
 
     def compute(self) -> dict[str, float]:
-        """loss, accuracy, bits_per_character, their standard errors, and density; nan where there was no target, and
-        standard errors where there was one block."""
+        """loss, accuracy, bits_per_character where tokens stand for text, their standard errors, and density; nan where
+        there was no target, and standard errors where there was one block."""
         found: dict[str, float] = {}
-        for name in SCORES:
+        for name in SCORES if self.characters_per_token is not None else SCORES[:-1]:
             found[name], found[error_name(name)] = ratio(getattr(self, name))
         targets, tokens = self.loss[2].item(), self.tokens.item()
         return found | {"density": targets / tokens if tokens else math.nan}

@@ -106,7 +106,7 @@ class HiddenMarkov:
 
     def vocabulary(self) -> Vocabulary:
         """Five special ids, then the symbols; each symbol counts as one character."""
-        return Vocabulary(FIRST_SYMBOL + self.symbols, 0, 1, 2, 3, 4, tuple(range(FIRST_SYMBOL)), 1.0)
+        return Vocabulary(FIRST_SYMBOL + self.symbols, 0, 1, 2, 3, 4, tuple(range(FIRST_SYMBOL)))
 
     def sample(self, split: str, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """The states and symbols of the blocks with the given int64 indices, each (B, L) int64.

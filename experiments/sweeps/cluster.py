@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -64,7 +65,8 @@ def check_cluster(folder: Path, parameters: dict[str, Any]) -> None:
             f"grid and --results names without %"
         )
     with tempfile.TemporaryDirectory() as nowhere:
-        ClusterExecutor(Path(nowhere), parameters)
+        if ClusterExecutor(Path(nowhere), parameters).executor.cluster == "local":
+            print("there is no SLURM here (no sbatch): its jobs run as processes of this machine", file=sys.stderr)
 
 
 def read_parameters(pairs: Sequence[str]) -> dict[str, Any]:

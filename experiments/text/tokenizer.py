@@ -125,7 +125,7 @@ class Tokenizer(TextCodec):
         canonical = json.dumps(json.loads(self.backend.to_str()), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def vocabulary(self, characters_per_token: float = 1.0) -> Vocabulary:
+    def vocabulary(self, characters_per_token: float | None = None) -> Vocabulary:
         """What an objective has to know about this tokenizer."""
         return Vocabulary(
             size=self.size,

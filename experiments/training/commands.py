@@ -76,6 +76,7 @@ def plain_reason(message: str) -> str:
         lambda found: f"{found[1]} is not imported: {how_to_allow(found[1])}",
         message,
     )
+    message = re.sub(r"No module named '([\w.]+)'", r"\g<0>: install it, or put its folder on PYTHONPATH", message)
     return " ".join(message.split())
 
 

@@ -5,7 +5,9 @@ import math
 import pytest
 import torch
 
-from experiments.evaluation.validation_loss import NegativeLogLikelihood
+from experiments.data import GeneratedData
+from experiments.evaluation.validation_loss import NegativeLogLikelihood, ValidationLoss
+from experiments.languages.hidden_markov import HiddenMarkov
 from objectives import Predictions
 
 FOLD = torch.zeros(1, dtype=torch.int64)
@@ -33,6 +35,17 @@ def test_loss_by_hand():
             "density": 0.3,
         }
     )
+
+
+def test_what_stands_for_no_text_has_no_characters():
+    metric = NegativeLogLikelihood(characters_per_token=None)
+    metric.update(FOLD, predictions([1.0, 2.0], [True, True], [False, True], read=5))
+    assert set(metric.compute()) == {"loss", "loss_standard_error", "accuracy", "accuracy_standard_error", "density"}
+    data = GeneratedData(HiddenMarkov(states=4, symbols=8, length=14), probe_train=2, probe_test=2)
+    evaluated = ValidationLoss()
+    evaluated.prepare(data)
+    names = {quantity.name for quantity in evaluated.quantities()}
+    assert "validation/loss" in names and not any("characters" in name or "bits" in name for name in names)
 
 
 def test_views_of_one_batch_are_one_set_of_blocks():
