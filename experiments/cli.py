@@ -6,7 +6,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 COMMANDS = {
@@ -66,19 +66,12 @@ def _dispatch(arguments: list[str]) -> int:
         from analysis.report import main as report
 
         return report(arguments[1:])
-    from experiments.inference.commands import COMMANDS as inference
-    from experiments.sweeps import evaluate, status, sweep
-
-    commands: dict[str, Any] = {
-        "evaluate": evaluate,
-        "sweep": sweep,
-        "runs": status,
-        **inference,
-    }
-    options = _parser(commands).parse_args(arguments)
-    if options.command != "sweep":
-        return commands[options.command].main(options)
-    code, directory = sweep.main(options)
+    name = arguments[0] if arguments and arguments[0] in COMMANDS else ""
+    command = _command(name)
+    options = _parser([name] if name else COMMANDS, command).parse_args(arguments)
+    if name != "sweep":
+        return command.main(options)
+    code, directory = command.main(options)
     if directory is not None:
         from analysis.report import write_report
 
@@ -86,7 +79,29 @@ def _dispatch(arguments: list[str]) -> int:
     return code
 
 
-def _parser(commands: Mapping[str, Any]) -> argparse.ArgumentParser:
+def _command(name: str) -> Any:
+    """What adds the arguments of a command and runs it; None for another word."""
+    if name == "sweep":
+        from experiments.sweeps import sweep
+
+        return sweep
+    if name == "evaluate":
+        from experiments.sweeps import evaluate
+
+        return evaluate
+    if name == "runs":
+        from experiments.sweeps import status
+
+        return status
+    if name:
+        from experiments.inference.commands import COMMANDS as inference
+
+        return inference[name]
+    return None
+
+
+def _parser(names: Iterable[str], command: Any) -> argparse.ArgumentParser:
+    """That of some commands; one alone has its arguments."""
     parser = argparse.ArgumentParser(
         "clm-vs-mlm",
         description="Compare causal and masked language modelling: one encoder, one stream of text, one budget.",
@@ -94,18 +109,19 @@ def _parser(commands: Mapping[str, Any]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for name, summary in COMMANDS.items():
-        command = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if name in commands:
-            commands[name].add_arguments(command)
-        if name in IMPORTING:
-            command.add_argument(
-                "--allow-import",
-                metavar="PACKAGE",
-                action="append",
-                default=[],
-                help="a package of yours whose classes the run, the grid or the model may name; repeatable",
-            )
+    for name in names:
+        summary = COMMANDS[name]
+        subparser = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if command is not None:
+            command.add_arguments(subparser)
+            if name in IMPORTING:
+                subparser.add_argument(
+                    "--allow-import",
+                    metavar="PACKAGE",
+                    action="append",
+                    default=[],
+                    help="a package of yours whose classes the run, the grid or the model may name; repeatable",
+                )
     return parser
 
 

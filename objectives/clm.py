@@ -29,8 +29,8 @@ class CLM(Objective):
         )
 
     @property
-    def nominal_density(self) -> float:
-        return 1.0
+    def densities(self) -> tuple[float, ...]:
+        return (1.0,)
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         return (View(tokens_BT, next_token(tokens_BT, self.vocabulary), "causal"),)

@@ -47,8 +47,8 @@ class MLM(Objective):
         )
 
     @property
-    def nominal_density(self) -> float:
-        return self.corruption.rate
+    def densities(self) -> tuple[float, ...]:
+        return (self.corruption.rate,)
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         return (cloze(tokens_BT, key, self.corruption, self.vocabulary),)

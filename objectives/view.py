@@ -40,6 +40,23 @@ class View(NamedTuple):
     """What corrupted the inputs, for exact Bayes losses; None when nothing is corrupted, or when it is not known."""
 
 
+class ViewLoss(NamedTuple):
+    """The loss over the targets of a view, and what it took."""
+
+    loss: Tensor
+    """Sum over the targets of weight times nats, to be differentiated."""
+    nats: Tensor
+    """Sum of nats, float64, without a gradient."""
+    targets: int
+    """Number of targets."""
+    selected: int
+    """Positions selected for corruption, changed or kept."""
+    corrupted: int
+    """Positions whose input is not the clean token."""
+    flops: float
+    """Operations, forward and backward."""
+
+
 class Predictions(NamedTuple):
     """What a model predicts at the N target positions of a view, in the order of the view."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -121,6 +122,7 @@ def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     return {curve.seed: first_crossing(curve, value, falling, logarithmic) for curve in seeds}
 
 
+@lru_cache(maxsize=10_000)  # that of a reference is asked for once for each arm, threshold and figure
 def counted_crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """The crossings that enter means and ratios: of the finished runs, or of all where none is finished.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,9 @@ def half_width(sample: NDArray[np.float64], errors: ArrayLike = 0.0) -> NDArray[
         errors: (n, ...) their standard errors over the items; SE² is the mean of their squares. Seeds are measured on
             the same items, whose luck is the same in all of them and does not shrink with n.
     """
-    from scipy import stats  # takes longer to import than all that `report --help` needs
-
     by_seed = np.broadcast_to(np.asarray(errors, dtype=np.float64), sample.shape)
-    seeds = stats.t.ppf((1 + LEVEL) / 2, sample.shape[0] - 1) * stats.sem(sample)
-    items = stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(np.square(by_seed).mean(0))
+    seeds = _quantile(sample.shape[0] - 1) * sample.std(0, ddof=1) / math.sqrt(sample.shape[0])
+    items = _quantile(math.inf) * np.sqrt(np.square(by_seed).mean(0))
     return np.hypot(seeds, items)
 
 
@@ -83,10 +82,17 @@ def half_width_by_parts(sample: NDArray[np.float64], parts: NDArray[np.float64])
         parts: (n, K, ...) what each of K parts of the items adds to the luck of each; SE is that of their means over
             seeds.
     """
-    from scipy import stats
-
-    items = stats.t.ppf((1 + LEVEL) / 2, parts.shape[1] - 1) * _error_of(parts.mean(0))
+    items = _quantile(parts.shape[1] - 1) * _error_of(parts.mean(0))
     return np.hypot(half_width(sample), items)
+
+
+@cache
+def _quantile(degrees: float) -> float:
+    """That of Student's t on either side of LEVEL; of the normal distribution for ∞ degrees of freedom."""
+    from scipy import special  # takes longer to import than all that `report --help` needs
+
+    upper = (1 + LEVEL) / 2
+    return float(special.ndtri(upper) if degrees == math.inf else special.stdtrit(degrees, upper))
 
 
 def _error_of(parts: NDArray[np.float64]) -> Any:

@@ -27,11 +27,11 @@ from experiments.corpora.words import words_of
 from experiments.data import BlockData
 from experiments.data.evaluation_inputs import TextSentences
 from experiments.evaluation.metric import NotMeasured, SharedMetric
-from experiments.evaluation.minimal_pairs import outcome
 from experiments.evaluation.standard_errors import share, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Objective
 from objectives.inference.language_model import ObjectiveLanguageModel
+from objectives.inference.minimal_pairs import outcome
 from objectives.inference.scoring import score_sentences, total
 
 Pair = tuple[list[int], list[int]]

@@ -11,10 +11,10 @@ import torch
 
 from experiments.inference.open_huggingface import open_huggingface
 from experiments.records import durable, run_directory
+from experiments.records.checkpoints import complete, number_of, verify
 from experiments.records.proof import DONE, read_done
 from experiments.text.codec import MASK_TEXT, TextCodec
 from experiments.text.tokenizer import Tokenizer
-from experiments.training.checkpoint_files import complete, number_of, verify
 from objectives import Objective, allow_imports, load_objective
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
 

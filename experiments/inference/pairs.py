@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.evaluation.minimal_pairs import Share, accuracy, mean_paired_difference, outcome
 from experiments.inference.methods import check_lengths, choose_method, score_in_parts
 from experiments.inference.open_model import HUB, TextModel
 from experiments.inference.read_input import Groups
 from experiments.text.codec import Encoded
+from objectives.inference.minimal_pairs import Share, accuracy, mean_paired_difference, outcome
 from objectives.inference.scoring import total
 
 SAME_LENGTH = "equally many tokens"

@@ -6,6 +6,8 @@ what is left to do is read from the run directories.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -189,7 +191,17 @@ def work_on(task: RunTask) -> str:
             traceback.print_exc()
             _write_failure(task.run, error)
             return FAILED
+        finally:
+            _let_go()
         return DONE
+
+
+def _let_go() -> None:
+    """Give back what the run held: glibc keeps freed memory in pieces, and those of each run would add up."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none
+    if trim is not None:
+        trim(0)
 
 
 def _write_failure(run: Path, error: BaseException) -> None:

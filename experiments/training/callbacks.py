@@ -17,10 +17,12 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records import durable, run_directory
+from experiments.records.checkpoints import SNAPSHOTS
 from experiments.records.quantities import Declarations, read_declarations, write_declarations
-from experiments.training.checkpoint_files import SNAPSHOTS, remove_old
+from experiments.training.checkpoint_files import remove_old
 from experiments.training.recorder import Recorder, step_ended
 from objectives import Batch, Objective
+from objectives.lightning_module import TrainingModule
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a polite kill, and a terminal that is closed."""
@@ -49,17 +51,17 @@ class Snapshots(pl.Callback):
     ) -> None:
         self.run, self.recorder, self.measure, self.config = run, recorder, measure, config
 
-    def on_train_batch_end(
-        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
-    ) -> None:
-        budget, batch_tokens = objective.budget_tokens(batch.tokens_BT.shape[1]), batch.tokens_BT.numel()
+    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        batch_tokens = batch.tokens_BT.numel()
+        budget = module.objective.budget_tokens(batch.tokens_BT.shape[1])
         steps = snapshot_steps(
-            budget, objective.tokens_per_step(batch_tokens), self.config.snapshots, self.config.first_tokens
+            budget, module.tokens_per_step(batch_tokens), self.config.snapshots, self.config.first_tokens
         )
         if step_ended(trainer, batch_idx) and trainer.global_step in steps:
-            tokens = objective.tokens_read(batch_tokens)
-            values, declared = self.measure(objective, read_declarations(self.run), tokens)
-            self.recorder.record(trainer, objective, values)
+            self.recorder.settle(module)
+            tokens = module.tokens_read(batch_tokens)
+            values, declared = self.measure(module.objective, read_declarations(self.run), tokens)
+            self.recorder.record(trainer, module, values)
             if trainer.is_global_zero:
                 write_declarations(self.run, declared)
             trainer.save_checkpoint(self.run / SNAPSHOTS / f"tokens-{tokens:012d}.ckpt", weights_only=True)
@@ -81,14 +83,14 @@ class Checkpoints(pl.Callback):
         self.directory, self.every_steps, self.stop = directory, every_steps, stop
         self.restored: dict[str, Any] | None = None
 
-    def on_train_start(self, trainer: pl.Trainer, objective: Any) -> None:
+    def on_train_start(self, trainer: pl.Trainer, module: Any) -> None:
         # Lightning has put its own handler before ours by now, and would leave in the middle of a step.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self.stop.ask)
-        if self.restored is not None and self.budget_spent(trainer, objective):
+        if self.restored is not None and self.budget_spent(trainer, module):
             trainer.should_stop = True
 
-    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+    def on_train_batch_start(self, trainer: pl.Trainer, module: Any, batch: Batch, batch_idx: int) -> None:
         # As late as this, because Lightning and the loaders draw numbers while they set up.
         if self.restored is not None:
             torch.set_rng_state(self.restored["cpu"])
@@ -96,13 +98,12 @@ class Checkpoints(pl.Callback):
                 torch.cuda.set_rng_state_all(self.restored["cuda"])
             self.restored = None
 
-    def on_train_batch_end(
-        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Batch, batch_idx: int) -> None:
         if not step_ended(trainer, batch_idx):
             return
         stopping = trainer.strategy.reduce_boolean_decision(self.stop.signal is not None, all=False)
         if stopping or trainer.global_step % self.every_steps == 0:
+            module.gradient_watch.check()
             path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
             trainer.save_checkpoint(path, weights_only=False)
             if trainer.is_global_zero:
@@ -110,10 +111,10 @@ class Checkpoints(pl.Callback):
         if stopping:
             trainer.should_stop = True
 
-    def budget_spent(self, trainer: pl.Trainer, objective: Objective) -> bool:
+    def budget_spent(self, trainer: pl.Trainer, module: TrainingModule) -> bool:
         """True when nothing is left to train: the run is resumed from the checkpoint of its last step."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        return objective.tokens_read(data.tokens_per_batch) >= objective.budget_tokens(data.block_length)
+        return module.tokens_read(data.tokens_per_batch) >= module.objective.budget_tokens(data.block_length)
 
     def state_dict(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
@@ -138,21 +139,19 @@ class Status(pl.Callback):
         self.before: tuple[int, float] | None = None
         """Tokens and seconds of training when this process began."""
 
-    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+    def on_train_batch_start(self, trainer: pl.Trainer, module: Any, batch: Batch, batch_idx: int) -> None:
         if self.before is None:
-            self.before = objective.tokens_read(batch.tokens_BT.numel()), objective.ledger.seconds.item()
+            self.before = module.tokens_read(batch.tokens_BT.numel()), module.ledger.seconds.item()
 
-    def on_train_batch_end(
-        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Batch, batch_idx: int) -> None:
         if time.monotonic() - self.written > 1:
             batch_tokens, length = batch.tokens_BT.numel(), batch.tokens_BT.shape[1]
-            tokens, (before, started) = objective.tokens_read(batch_tokens), self.before or (0, 0.0)
-            seconds = objective.ledger.seconds.item() - started
+            tokens, (before, started) = module.tokens_read(batch_tokens), self.before or (0, 0.0)
+            seconds = module.ledger.seconds.item() - started
             self.write(
                 step=trainer.global_step,
                 tokens=tokens,
-                budget_tokens=whole_steps(objective.budget_tokens(length), objective.tokens_per_step(batch_tokens)),
+                budget_tokens=whole_steps(module.objective.budget_tokens(length), module.tokens_per_step(batch_tokens)),
                 tokens_per_second=(tokens - before) / seconds if seconds else 0.0,
             )
 

@@ -1,7 +1,7 @@
 """Checkpoints that survive a kill at any moment and notice a flipped bit, and the one that a run goes on from.
 
-A checkpoint is a file and, written after it, its sha256 in a second file; it counts only with both. Lightning's own
-writer moves a temporary file across file systems, and a kill in between loses the previous checkpoint too.
+Lightning's own writer moves a temporary file across file systems, and a kill in between loses the previous checkpoint
+too.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import torch
 from lightning_fabric.plugins.io.checkpoint_io import CheckpointIO
 
 from experiments.records import metrics_file
+from experiments.records.checkpoints import CHECKPOINTS, SNAPSHOTS, complete, digest_file, number_of, verify
 from experiments.records.durable import file_digest, leftovers, replacing, write_text
 from experiments.records.proof import TrainingProof, training_rows
 from experiments.records.quantities import TRAINING
 from experiments.training.recorder import Recorder
 
-CHECKPOINTS, SNAPSHOTS = "checkpoints", "snapshots"
 KEPT = 2
 """Checkpoints, that a run goes on from if it is killed and one of them is damaged."""
-OWN_NAME = re.compile(r"(?:step|tokens)-(\d+)\.ckpt")
 
 
 class DurableCheckpointIO(CheckpointIO):
@@ -58,31 +57,6 @@ def _save(checkpoint: dict[str, Any], path: Path) -> None:
         raise OSError(
             f"cannot write {path.parent} ({reason}): make room on the disk, then run the same command again"
         ) from error
-
-
-def verify(path: Path) -> None:
-    """Raises ValueError when a checkpoint is missing or damaged."""
-    if not path.exists():
-        raise ValueError(f"no checkpoint at {path}")
-    if not digest_file(path).exists():
-        raise ValueError(f"{path} is no finished checkpoint: {digest_file(path).name} is not beside it")
-    if is_damaged(path):
-        raise ValueError(
-            f"the checkpoint {path} is damaged (its sha256 differs from the one written beside it); restore it from a "
-            f"copy, or use another one"
-        )
-
-
-def is_damaged(path: Path) -> bool:
-    """Whether a finished checkpoint is not what was written."""
-    return digest_file(path).read_text(errors="replace").strip() != file_digest(path)
-
-
-def complete(directory: Path) -> list[Path]:
-    """The finished checkpoints or snapshots of a run's directory, oldest first: those under the names that a run gives,
-    with their hash beside them. Links, and files of other names, are not the run's own."""
-    found = (path for path in sorted(directory.glob("*.ckpt")) if OWN_NAME.fullmatch(path.name))
-    return [path for path in found if not path.is_symlink() and digest_file(path).exists()]
 
 
 def remove_unfinished(run: Path) -> None:
@@ -159,14 +133,3 @@ def cut_records(run: Path, found: Resumption) -> None:
     kept = [row for row in rows if (next(training, None) is not None if row.quantity in TRAINING else row.step <= step)]
     metrics_file.replace_rows(run / metrics_file.METRICS, kept)
     metrics_file.replace_rows(run / metrics_file.STREAM, stream[: found.proof.stream.rows])
-
-
-def number_of(path: Path) -> int:
-    """The steps in a checkpoint's name, or the tokens in a snapshot's."""
-    found = OWN_NAME.fullmatch(path.name)
-    assert found is not None
-    return int(found[1])
-
-
-def digest_file(path: Path) -> Path:
-    return path.with_name(path.name + ".sha256")

@@ -61,6 +61,7 @@ REFUSED_CALLBACKS = {
     LearningRateFinder: "the learning rate is part of what a run is; set model.init_args.optimizer.learning_rate",
 }
 """Callbacks that would end a run, or change its steps, without regard to its budget and hash."""
+WEIGHTS_OF_16_BITS = ("16-true", "bf16-true", "transformer-engine", "transformer-engine-float16")
 MOST_THREADS = 256
 MOST_AT_ONCE = 4096
 """More is a slip, and would hang rather than run."""
@@ -82,7 +83,7 @@ class ObjectiveCLI(LightningCLI):
         )
         set_loader("yaml", parse_setting, (yaml.YAMLError,))
         super().__init__(
-            Objective,
+            Objective,  # type: ignore[arg-type]  # trained inside of a TrainingModule
             BlockData,
             save_config_callback=None,
             trainer_defaults=dict(TRAINER_DEFAULTS),
@@ -149,6 +150,11 @@ class ObjectiveCLI(LightningCLI):
         for setting in ("devices", "num_nodes", "accumulate_grad_batches"):
             if isinstance(value := self.settings.trainer[setting], int) and value > MOST_AT_ONCE:
                 raise ValueError(f"trainer.{setting} goes up to {MOST_AT_ONCE:,}, but is {value}")
+        if self.settings.trainer.precision in WEIGHTS_OF_16_BITS:
+            raise ValueError(
+                f"trainer.precision {self.settings.trainer.precision} keeps weights in 16 bits, in which small steps "
+                f"are lost; use bf16-mixed, which keeps weights, norms, softmax and sums in 32"
+            )
         _check_callbacks(self.settings.trainer.callbacks)
         torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
@@ -221,6 +227,8 @@ def quiet_lightning() -> None:
     """Leave out Lightning's advice and its list of absent devices; warnings stay, but for one of its own making."""
     logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
+    # Who moves batches is the objective.
+    warnings.filterwarnings("ignore", message="You have overridden `transfer_batch_to_device` in `LightningModule`")
     # Whoever runs jobs by `sweep --submitit` does not start them by srun either.
     warnings.filterwarnings("ignore", message="The `srun` command is available on your system but is not used")
 

@@ -21,6 +21,7 @@ from experiments.data.settings import measured_on
 from experiments.data.stream import Items
 from experiments.evaluation.evaluation import Evaluation, MetricFailed
 from experiments.records import durable, metrics_file, quantities, run_directory
+from experiments.records.checkpoints import CHECKPOINTS, SNAPSHOTS, complete, is_damaged, number_of
 from experiments.records.proof import declarations_or_none, is_proven, without_unproven, write_done
 from experiments.records.quantities import TRAINING
 from experiments.strict_yaml import dump_yaml
@@ -33,23 +34,13 @@ from experiments.training.callbacks import (
     snapshot_steps,
     whole_steps,
 )
-from experiments.training.checkpoint_files import (
-    CHECKPOINTS,
-    SNAPSHOTS,
-    complete,
-    cut_records,
-    is_damaged,
-    number_of,
-    remove_old,
-    remove_unfinished,
-    resume_from,
-    set_aside,
-)
+from experiments.training.checkpoint_files import cut_records, remove_old, remove_unfinished, resume_from, set_aside
 from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import OtherExperiment, Pairing, provenance
 from experiments.training.recorder import Recorder
 from experiments.training.run_spec import RunSpec
 from objectives import IGNORE, Diverged, Key, Objective
+from objectives.lightning_module import TrainingModule
 
 FIRST_BATCHES = 4
 """In which a run looks for targets before it starts."""
@@ -150,7 +141,7 @@ def _refuse_without_targets(model: Objective, data: BlockData, trainer: pl.Train
 
 
 def _tokens_per_step(trainer: pl.Trainer, data: BlockData) -> int:
-    """As `Objective.tokens_per_step`, before the objective has a trainer."""
+    """As `TrainingModule.tokens_per_step`, before there is one."""
     return data.tokens_per_batch * trainer.accumulate_grad_batches * trainer.world_size
 
 
@@ -162,16 +153,17 @@ def _targets(model: Objective, data: BlockData, items: Items) -> int:
 
 def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: Path | None, status: Status) -> None:
     """Train to the end of the budget; raises as `fit_run` does."""
+    module = TrainingModule(model)
     try:
-        trainer.fit(model, data, ckpt_path=str(checkpoint) if checkpoint else None)
+        trainer.fit(module, data, ckpt_path=str(checkpoint) if checkpoint else None)
     except SIGTERMException:
         pass  # one that came before our handler was in its place: the run has saved at the end of its step all the same
     except Diverged as error:
-        tokens, budget = _progress(model, data)
+        tokens, budget = error.step * _tokens_per_step(trainer, data), _progress(module, data)[1]
         snapshots = complete(status.run / SNAPSHOTS)
         good = f"its last good snapshot is {snapshots[-1]}" if snapshots else "it has no snapshot from before"
         reason = f"diverged at token {tokens:,} of {budget:,} ({error}); {good}"
-        place = {"step": trainer.global_step, "tokens": tokens, "budget_tokens": budget}
+        place = {"step": error.step, "tokens": tokens, "budget_tokens": budget}
         status.try_to_write(state="diverged", error=reason, **place)
         raise TrainingDiverged(f"{status.run.name} {reason}") from error
     except (MetricFailed, OtherExperiment) as error:  # says by itself what is to be done
@@ -183,7 +175,7 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
     except BaseException as error:
         status.try_to_write(state="failed", error=f"{type(error).__name__}: {error}")
         raise TrainingFailed(f"{type(error).__name__}: {error}") from error
-    tokens, budget = _progress(model, data)
+    tokens, budget = _progress(module, data)
     state = "done" if tokens >= budget else "interrupted"
     status.write(state=state, step=trainer.global_step, tokens=tokens, budget_tokens=budget)
     if tokens < budget:
@@ -199,10 +191,11 @@ def _warn_of_lost_snapshots(run: RunSpec, budget: int, step_tokens: int, tokens:
         rank_zero_warn(f"{directory} has no whole snapshot at {', '.join(lost)} tokens; the run goes on without")
 
 
-def _progress(model: Objective, data: BlockData) -> tuple[int, int]:
+def _progress(module: TrainingModule, data: BlockData) -> tuple[int, int]:
     """Tokens read, and those of the budget in whole steps."""
-    budget = whole_steps(model.budget_tokens(data.block_length), model.tokens_per_step(data.tokens_per_batch))
-    return model.tokens_read(data.tokens_per_batch), budget
+    budget = module.objective.budget_tokens(data.block_length)
+    tokens_per_step = module.tokens_per_step(data.tokens_per_batch)
+    return module.tokens_read(data.tokens_per_batch), whole_steps(budget, tokens_per_step)
 
 
 def _write_records(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec) -> None:

@@ -13,10 +13,11 @@ from experiments.data import BlockData
 from experiments.data.settings import measured_on
 from experiments.evaluation.evaluation import Evaluation, is_measured, metric_record
 from experiments.records import durable, metrics_file, run_directory
+from experiments.records.checkpoints import SNAPSHOTS, complete, number_of, verify
 from experiments.records.proof import damage, declarations_or_none, without_unproven
 from experiments.records.quantities import read_declarations, write_declarations
 from experiments.strict_yaml import dump_yaml
-from experiments.training.checkpoint_files import SNAPSHOTS, complete, number_of, remove_unfinished, verify
+from experiments.training.checkpoint_files import remove_unfinished
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import begin_declarations, locked, run_evaluation
 from experiments.training.run_spec import RunSpec

@@ -12,7 +12,8 @@ from pytorch_lightning.utilities import rank_zero_only
 from tqdm import tqdm
 
 from experiments.training.callbacks import whole_steps
-from objectives import Batch, Objective
+from objectives import Batch
+from objectives.lightning_module import TrainingModule
 
 SECONDS_BETWEEN = 1.0
 """At most so often is the bar renewed: its loss waits for the device."""
@@ -40,12 +41,13 @@ class ProgressBar(pl.Callback):
         self.renewed = 0.0
         self.before = (0.0, 0.0)
 
-    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+    def on_train_batch_start(self, trainer: pl.Trainer, module: Any, batch: Batch, batch_idx: int) -> None:
         if self.bar is None:
-            batch_tokens, budget = batch.tokens_BT.numel(), objective.budget_tokens(batch.tokens_BT.shape[1])
+            batch_tokens = batch.tokens_BT.numel()
+            budget = module.objective.budget_tokens(batch.tokens_BT.shape[1])
             self.bar = tqdm(
-                initial=objective.tokens_read(batch_tokens),
-                total=whole_steps(budget, objective.tokens_per_step(batch_tokens)),
+                initial=module.tokens_read(batch_tokens),
+                total=whole_steps(budget, module.tokens_per_step(batch_tokens)),
                 unit="",
                 unit_scale=True,
                 mininterval=0,
@@ -55,17 +57,15 @@ class ProgressBar(pl.Callback):
                 # None: where standard error is no terminal. Lightning's own bar takes the place of this one.
                 disable=True if not trainer.is_global_zero or trainer.progress_bar_callback is not None else None,
             )
-            self.before = _loss_sums(objective)
+            self.before = _loss_sums(module)
 
-    def on_train_batch_end(
-        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
-    ) -> None:
-        tokens = objective.tokens_read(batch.tokens_BT.numel())
+    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        tokens = module.tokens_read(batch.tokens_BT.numel())
         if self.bar is None or self.bar.disable:
             return
         if not (tokens >= self.bar.total or time.monotonic() - self.renewed > SECONDS_BETWEEN):
             return
-        nats, targets = _loss_sums(objective)
+        nats, targets = _loss_sums(module)
         if targets > self.before[1]:
             loss = (nats - self.before[0]) / (targets - self.before[1])
             rate = trainer.optimizers[0].param_groups[0]["lr"]
@@ -73,12 +73,12 @@ class ProgressBar(pl.Callback):
         self.bar.update(tokens - self.bar.n)
         self.renewed, self.before = time.monotonic(), (nats, targets)
 
-    def on_train_end(self, trainer: pl.Trainer, objective: Any) -> None:
+    def on_train_end(self, trainer: pl.Trainer, module: Any) -> None:
         if self.bar is not None:
             self.bar.close()
 
-    def on_exception(self, trainer: pl.Trainer, objective: Any, exception: BaseException) -> None:
-        self.on_train_end(trainer, objective)
+    def on_exception(self, trainer: pl.Trainer, module: Any, exception: BaseException) -> None:
+        self.on_train_end(trainer, module)
 
     def evaluating(self, evaluate: Callable[P, Measured]) -> Callable[P, Measured]:
         """`evaluate`, announced by the bar while it lasts; the rate and the time left are those of the training."""
@@ -96,6 +96,6 @@ class ProgressBar(pl.Callback):
         return announced
 
 
-def _loss_sums(objective: Objective) -> tuple[float, float]:
+def _loss_sums(module: TrainingModule) -> tuple[float, float]:
     """Summed nats and targets so far, on this device."""
-    return objective.ledger.nats.item(), objective.ledger.targets.item()
+    return module.ledger.nats.item(), module.ledger.targets.item()

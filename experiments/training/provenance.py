@@ -72,15 +72,15 @@ class Pairing(pl.Callback):
             rank_zero_warn(f"{error}; it is written anew, as the checkpoint has it")
             self._file.unlink()
 
-    def on_fit_start(self, trainer: pl.Trainer, objective: Any) -> None:
+    def on_fit_start(self, trainer: pl.Trainer, module: Any) -> None:
         """Write again what a checkpoint has carried on, where the file was lost."""
         if trainer.is_global_zero and "encoder" in self.proof and not self._file.exists():
             durable.write_json(self._file, self.proof)
 
-    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+    def on_train_batch_start(self, trainer: pl.Trainer, module: Any, batch: Batch, batch_idx: int) -> None:
         if "encoder" in self.proof:
             return
-        self.proof = {"encoder": state_hash(objective.encoder), **self.proof}
+        self.proof = {"encoder": state_hash(module.objective.encoder), **self.proof}
         self._check(self._written())  # on all ranks, or the others would wait for the one that has left
         if trainer.is_global_zero:
             durable.write_json(self._file, self.proof)

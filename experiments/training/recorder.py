@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 
 from experiments.records import metrics_file
 from experiments.records.proof import TrainingProof, training_rows
 from experiments.records.quantities import TRAINING
-from objectives import Batch, Diverged, Objective
+from objectives import Batch, Diverged
+from objectives.lightning_module import TrainingModule
 
 LEDGER = tuple(name.removeprefix("ledger/") for name in TRAINING if name.startswith("ledger/"))
 """What is recorded of the ledger's totals, besides the axes."""
@@ -36,22 +38,38 @@ class Recorder(pl.Callback):
         self.proof = TrainingProof()
         """Of all that has been recorded of the training."""
 
-    def on_train_batch_start(self, trainer: pl.Trainer, objective: Any, batch: Batch, batch_idx: int) -> None:
+    def on_train_batch_start(self, trainer: pl.Trainer, module: Any, batch: Batch, batch_idx: int) -> None:
         self.started = time.perf_counter()
 
-    def on_train_batch_end(
-        self, trainer: pl.Trainer, objective: Any, outputs: Any, batch: Batch, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Batch, batch_idx: int) -> None:
         for epoch, index in zip(batch.epoch_B.tolist(), batch.index_B.tolist(), strict=True):
             self.stream = hashlib.blake2b(self.stream + struct.pack("<qq", epoch, index), digest_size=8).digest()
-        # After the indices have come from the device, and with them all that was queued there.
-        objective.ledger.update(seconds=time.perf_counter() - self.started)
+        module.ledger.update(seconds=time.perf_counter() - self.started)
         if step_ended(trainer, batch_idx) and trainer.global_step % self.every_steps == 0:
-            self.record(trainer, objective)
+            self.record(trainer, module)
 
-    def record(self, trainer: pl.Trainer, objective: Objective, evaluation: Mapping[str, float] | None = None) -> None:
-        """Write the ledger and the loss since the last record, unless this step has them, and what was evaluated."""
-        totals = objective.ledger.compute()  # over all ranks, so all ranks come here
+    def settle(self, module: TrainingModule) -> None:
+        """Wait for a device that works by itself, and count the time: without, a step is only asked for.
+
+        Raises:
+            Diverged: when the gradient of a step was not finite.
+        """
+        if module.device.type != "cpu":
+            started = time.perf_counter()
+            torch.accelerator.synchronize()
+            module.ledger.update(seconds=time.perf_counter() - started)
+        module.gradient_watch.check()
+
+    def record(
+        self, trainer: pl.Trainer, module: TrainingModule, evaluation: Mapping[str, float] | None = None
+    ) -> None:
+        """Write the ledger and the loss since the last record, unless this step has them, and what was evaluated.
+
+        Raises:
+            Diverged: when the loss or the gradient of a step was not finite.
+        """
+        self.settle(module)
+        totals = module.ledger.compute()  # over all ranks, so all ranks come here
         step = trainer.global_step
         at = metrics_file.place(totals)
         values, hashes = dict(evaluation or {}), []
@@ -67,7 +85,7 @@ class Recorder(pl.Callback):
             at[0], self.proof.rows.extended(training_rows(rows)), self.proof.stream.extended(hashes)
         )
         if not math.isfinite(values.get("train/loss", 0.0)):
-            raise Diverged(f"the training loss is {values['train/loss']}")
+            raise Diverged(f"the training loss is {values['train/loss']}", step)
         for logger in trainer.loggers:
             logger.log_metrics({**dict(zip(metrics_file.AXES, at, strict=True)), **values}, step)
             logger.save()

@@ -1,6 +1,6 @@
 """One layer of the encoder, and its cache of keys and values for incremental decoding.
 
-B sequences, T positions, K target positions, D width, H heads, d = D / H.
+B sequences, T positions, N target positions, K of the sequence that has most, D width, H heads, d = D / H.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from objectives.encoder.config import EncoderConfig
+from objectives.encoder.targets import TargetPositions
 
 Rotation = tuple[Tensor, Tensor]
 """Cosine and sine of the rotary angles, each (B or 1, 1, T, d); the first half of the sines is negated."""
@@ -36,21 +37,29 @@ class Layer(nn.Module):
         key = _rotate(key, rotation)
         if cache is not None:
             key, value = cache.append(key, value)
-        return self._update(hidden_BTD, _rotate(query, rotation), key, value, visible)
+        mixed_BHTd = self._attend(_rotate(query, rotation), key, value, visible)
+        return self._feed_forward(hidden_BTD + self.attention_output(mixed_BHTd.transpose(1, 2).flatten(2)))
 
     def forward_at(
-        self, positions_BK: Tensor, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None
+        self, targets: TargetPositions, hidden_BTD: Tensor, rotation: Rotation, visible: Tensor | str | None
     ) -> Tensor:
-        """New hidden states (B, K, D) of the target positions; of the others only keys and values are computed."""
-        width = hidden_BTD.shape[2]
+        """New hidden states (N, D) of the target positions; of the others only keys and values are computed."""
+        if targets.position_BK is None:
+            return self(hidden_BTD, rotation, visible).flatten(0, 1)[targets.place_N]
+        width, position_BK = hidden_BTD.shape[2], targets.position_BK
         normed_BTD = self.attention_norm(hidden_BTD)
         weights = self.attention_input.weight
-        (query,) = self._split(F.linear(_gather(normed_BTD, positions_BK), weights[:width]))
+        query_ND = F.linear(normed_BTD.flatten(0, 1)[targets.place_N], weights[:width])
+        query_SD = query_ND.new_zeros(position_BK.numel(), width).index_copy(0, targets.slot_N, query_ND)
+        (query,) = self._split(query_SD.view(*position_BK.shape, width))
         key, value = self._split(F.linear(normed_BTD, weights[width:]))
-        cosine, sine = (_gather(part[:, 0], positions_BK)[:, None] for part in rotation)
+        cosine, sine = (_gather(part[:, 0], position_BK)[:, None] for part in rotation)
         query = _rotate(query, (cosine, sine))
-        visible = _visible_at(positions_BK, visible, hidden_BTD.shape[1])
-        return self._update(_gather(hidden_BTD, positions_BK), query, _rotate(key, rotation), value, visible)
+        mixed_BHKd = self._attend(
+            query, _rotate(key, rotation), value, _visible_at(position_BK, visible, hidden_BTD.shape[1])
+        )
+        mixed_ND = mixed_BHKd.transpose(1, 2).reshape(-1, width)[targets.slot_N]
+        return self._feed_forward(hidden_BTD.flatten(0, 1)[targets.place_N] + self.attention_output(mixed_ND))
 
     def _split(self, projected: Tensor) -> tuple[Tensor, ...]:
         """n tensors (B, H, T, d) from their concatenated projections (B, T, n D)."""
@@ -58,10 +67,8 @@ class Layer(nn.Module):
         size = self.attention_output.in_features // self.heads
         return projected.view(batch, length, -1, self.heads, size).permute(2, 0, 3, 1, 4).unbind()
 
-    def _update(
-        self, hidden_BTD: Tensor, query: Tensor, key: Tensor, value: Tensor, visible: Tensor | str | None
-    ) -> Tensor:
-        mixed_BHTd = F.scaled_dot_product_attention(
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, visible: Tensor | str | None) -> Tensor:
+        return F.scaled_dot_product_attention(
             query,
             key,
             value,
@@ -69,10 +76,11 @@ class Layer(nn.Module):
             is_causal=visible == "causal" if isinstance(visible, str) else False,
             dropout_p=self.dropout if self.training else 0.0,
         )
-        hidden_BTD = hidden_BTD + self.attention_output(mixed_BHTd.transpose(1, 2).flatten(2))
-        value, gate = self.feedforward_input(self.feedforward_norm(hidden_BTD)).chunk(2, dim=-1)
+
+    def _feed_forward(self, hidden: Tensor) -> Tensor:
+        value, gate = self.feedforward_input(self.feedforward_norm(hidden)).chunk(2, dim=-1)
         inner = F.dropout(F.gelu(value) * gate, self.dropout, self.training)
-        return hidden_BTD + self.feedforward_output(inner)
+        return hidden + self.feedforward_output(inner)
 
 
 class KVCache:

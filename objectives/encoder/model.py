@@ -4,7 +4,7 @@ Token embedding and norm, rotary positions, GeGLU, no biases but the decoder's, 
 norm; the head is dense, GELU, norm and a decoder tied to the embedding (Warner et al. 2024, "Smarter, Better, Faster,
 Longer"). Who sees whom is an argument of `forward`, never a property of the model.
 
-B sequences, T positions, D width, H heads, V vocabulary, K or N target positions.
+B sequences, T positions, D width, H heads, V vocabulary, N target positions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.layer import KVCache, Layer, Rotation, norm
+from objectives.encoder.targets import TargetPositions
 
 Attention = Literal["causal", "bidirectional"] | Tensor
 """Who sees whom: to the left, everybody, or a boolean mask (B, 1, T, T) that is True where row sees column."""
@@ -53,16 +54,16 @@ class Encoder(nn.Module):
         inputs_BT: Tensor,
         attention: Attention,
         documents_BT: Tensor | None = None,
-        positions_BK: Tensor | None = None,
+        targets: TargetPositions | None = None,
     ) -> Tensor:
-        """Hidden states (B, T, D) after the final norm, or (B, K, D) at `positions_BK` alone.
+        """Hidden states (B, T, D) after the final norm, or (N, D) at the target positions alone.
 
         Args:
             inputs_BT: token ids.
             attention: who sees whom.
             documents_BT: number of the document that each token belongs to, ascending along a row; tokens then see
                 no other document, and positions restart with each. None: every row is one document.
-            positions_BK: the target positions of each row; the last layer then computes no others.
+            targets: the target positions; where they are few, the last layer computes no others.
 
         Raises:
             ValueError: when T exceeds max_length.
@@ -74,9 +75,9 @@ class Encoder(nn.Module):
         for layer in self.layers[:-1]:
             hidden_BTD = layer(hidden_BTD, rotation, visible)
         last = cast(Layer, self.layers[-1])
-        if positions_BK is None:
+        if targets is None:
             return self.final_norm(last(hidden_BTD, rotation, visible))
-        return self.final_norm(last.forward_at(positions_BK, hidden_BTD, rotation, visible))
+        return self.final_norm(last.forward_at(targets, hidden_BTD, rotation, visible))
 
     def forward_cached(self, inputs_BT: Tensor, caches: list[KVCache]) -> Tensor:
         """Hidden states (B, T, D) of tokens that continue, causally, those in the caches, one a layer.
@@ -97,7 +98,9 @@ class Encoder(nn.Module):
 
     def head(self, hidden_ND: Tensor) -> Tensor:
         """Features (N, D) from which the decoder makes logits; needed at the target positions only."""
-        return self.head_norm(F.gelu(self.head_dense(hidden_ND)))
+        dense_ND = F.gelu(self.head_dense(hidden_ND))
+        # Norms are in float32 at least; all others have the residual stream as input, which is.
+        return self.head_norm(dense_ND.to(torch.promote_types(dense_ND.dtype, self.head_norm.weight.dtype)))
 
     def decode(self, features_ND: Tensor) -> Tensor:
         """Logits (N, V)."""

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from objectives.base import Objective
 from objectives.encoder.layer import KVCache
 from objectives.encoder.model import Attention
+from objectives.encoder.targets import TargetPositions
 
 
 class LanguageModel(ABC):
@@ -113,10 +114,7 @@ class ObjectiveLanguageModel(LanguageModel):
 
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
         attention: Attention = "causal" if self.causal else "bidirectional"
-        if bool((targeted_RT.sum(1) == 1).all()):  # one a row: the last layer need not compute the others
-            positions_R1 = targeted_RT.int().argmax(1, keepdim=True)
-            return self._decode(self.encoder(inputs_RT, attention, positions_BK=positions_R1)[:, 0])
-        return self._decode(self.encoder(inputs_RT, attention)[targeted_RT])
+        return self._decode(self.encoder(inputs_RT, attention, targets=TargetPositions.of(targeted_RT)))
 
     def continuation(self) -> Callable[[Tensor], Tensor]:
         """As in the base class, with cached keys and values."""

@@ -35,8 +35,8 @@ class PrefixLM(Objective):
         return Traits("PrefixLM", question, "bidirectional", ("chain_rule",), numeric=factors)
 
     @property
-    def nominal_density(self) -> float:
-        return 1 - self.longest / 2
+    def densities(self) -> tuple[float, ...]:
+        return (1 - self.longest / 2,)
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         length = tokens_BT.shape[1]

@@ -24,8 +24,6 @@ class TwoViews(Objective):
         shared: the fields of SharedSettings.
     """
 
-    view_count = 2
-
     def __init__(self, corruption: Corruption, weight: float = 0.5, **shared: Any) -> None:
         super().__init__(**shared)
         self.corruption, self.weight = corruption, weight
@@ -41,8 +39,8 @@ class TwoViews(Objective):
         )
 
     @property
-    def nominal_density(self) -> float:
-        return 1 + self.corruption.rate
+    def densities(self) -> tuple[float, ...]:
+        return (1.0, self.corruption.rate)
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         masked = cloze(tokens_BT, key, self.corruption, self.vocabulary)

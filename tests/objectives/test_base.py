@@ -8,13 +8,21 @@ import pytest
 import torch
 import torch.multiprocessing
 
+import objectives.base
 from objectives import CLM, IGNORE, MLM, Batch, Corruption, Key, evaluation_key
+from objectives.lightning_module import TrainingModule
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
 
 
 def step(objective, batch, accumulate=1, world_size=1):
-    objective._trainer = SimpleNamespace(accumulate_grad_batches=accumulate, world_size=world_size)
-    return objective.training_step(batch, 0)
+    return trained(objective, batch, accumulate, world_size)[0]
+
+
+def trained(objective, batch, accumulate=1, world_size=1):
+    """The loss of a step, and the ledger after it."""
+    module = TrainingModule(objective)
+    module._trainer = SimpleNamespace(accumulate_grad_batches=accumulate, world_size=world_size)
+    return module.training_step(batch, 0), module.ledger.compute()
 
 
 def part(batch, rows):
@@ -44,9 +52,8 @@ def test_loss_is_the_brute_force_softmax(cls):
     objective = build(cls, reduction="sum")
     weighted, nats, count = brute_force_nats(objective, batch)
     assert step(objective, batch).item() == pytest.approx(weighted, rel=1e-5)
-    mean = step(build(cls), batch).item()
-    assert mean == pytest.approx(weighted / (batch.tokens_BT.numel() * objective.nominal_density), rel=1e-5)
-    totals = objective.ledger.compute()
+    mean, totals = trained(build(cls), batch)
+    assert mean.item() == pytest.approx(weighted / (batch.tokens_BT.numel() * objective.nominal_density), rel=1e-5)
     assert totals["nats"] == pytest.approx(nats, rel=1e-5)
     assert totals["targets"] == count
 
@@ -121,20 +128,19 @@ def test_a_batch_without_targets_gives_zero_and_no_nan():
     batch = make_batch(blocks=2, length=8)
     batch = batch._replace(tokens_BT=torch.full_like(batch.tokens_BT, VOCABULARY.sep))
     objective = build(MLM)
-    loss = step(objective, batch)
+    loss, totals = trained(objective, batch)
     assert loss.item() == 0
     assert gradient(objective, loss).abs().sum() == 0
-    assert objective.ledger.compute()["targets"] == 0
+    assert totals["targets"] == 0
 
 
 def test_ledger_counts_by_hand():
     batch = make_batch(blocks=16)
     objective = build(MLM, corruption=Corruption(rate=0.5, mask=0.4, random=0.3, keep=0.3))
-    step(objective, batch)
+    _, totals = trained(objective, batch)
     (view,) = objective.views(batch.tokens_BT, Key(objective.shared.seed, batch.epoch_B, batch.index_B))
     selected = view.targets_BT != IGNORE
     changed = (view.inputs_BT != batch.tokens_BT).sum().item()
-    totals = objective.ledger.compute()
     assert totals["tokens"] == 16 * 32
     assert totals["selected"] == totals["targets"] == selected.sum().item()
     assert totals["corrupted"] == changed
@@ -142,7 +148,10 @@ def test_ledger_counts_by_hand():
     assert totals["density"] == selected.sum().item() / (16 * 32)
 
 
-def test_predictions_by_hand():
+@pytest.mark.parametrize("held", [1, 3 * VOCABULARY.size, 2**22])
+def test_predictions_by_hand(held, monkeypatch):
+    """However many logits are held at once."""
+    monkeypatch.setattr(objectives.base, "LOGITS", held)
     objective = build(CLM)
     batch = make_batch(blocks=2)
     (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))

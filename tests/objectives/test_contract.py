@@ -7,6 +7,7 @@ import torch
 
 from objectives import CLM, IGNORE, Batch, Key, Objective, View, load_objective
 from objectives.identity import describe_objective, state_hash
+from objectives.lightning_module import TrainingModule
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores
 
 KEY_SEED = 11
@@ -237,8 +238,10 @@ def test_too_long_sentence_is_refused(objective):
 
 
 def test_a_saved_objective_loads_as_it_was(objective, tmp_path):
-    checkpoint = {"state_dict": objective.state_dict()}
-    objective.on_save_checkpoint(checkpoint)
+    module = TrainingModule(objective)
+    checkpoint = {"state_dict": module.state_dict()}
+    module.on_save_checkpoint(checkpoint)
+    assert checkpoint["state_dict"].keys() == objective.state_dict().keys()
     torch.save(checkpoint, tmp_path / "a.ckpt")
     loaded = load_objective(tmp_path / "a.ckpt")
     assert describe_objective(loaded) == describe_objective(objective)

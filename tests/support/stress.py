@@ -38,9 +38,9 @@ import experiments.sweeps.sweep
 import experiments.training.measure
 from experiments.cli import main as command
 from experiments.records import metrics_file, quantities
+from experiments.records.checkpoints import complete
 from experiments.records.proof import damage
 from experiments.sweeps.workers import _start_worker
-from experiments.training.checkpoint_files import complete
 from tests.support.tiny import fit_arguments, outcome, run_config, write_text
 
 KILL, TORN, FULL, BROKEN = "killed", "killed in a write", "disk full", "input/output error"

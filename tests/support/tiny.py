@@ -10,8 +10,8 @@ import torch
 import yaml
 
 from experiments.records import metrics_file, run_directory
+from experiments.records.checkpoints import complete
 from experiments.sweeps.grid import merged
-from experiments.training.checkpoint_files import complete
 
 WORDS = ["the", "old", "young", "cat", "dog", "bird", "tree", "river", "house", "sees", "likes", "hears", "near"]
 

@@ -12,9 +12,10 @@ from experiments.inference.methods import choose_method, score_texts
 from experiments.inference.open_huggingface import is_causal
 from experiments.inference.open_model import open_model
 from experiments.records import durable, run_directory
+from experiments.records.checkpoints import complete
 from experiments.records.proof import TrainingProof, write_done
 from experiments.text.tokenizer import Tokenizer
-from experiments.training.checkpoint_files import DurableCheckpointIO, complete
+from experiments.training.checkpoint_files import DurableCheckpointIO
 from objectives import CLM, MLM, load_objective
 from objectives.inference.scoring import total
 from tests.support.huggingface_models import CAUSAL, MASKED, build

@@ -6,10 +6,10 @@ import math
 import pytest
 
 from experiments.cli import main
-from experiments.evaluation.minimal_pairs import mean_paired_difference
 from experiments.inference.open_model import open_model
 from experiments.inference.pairs import model_names
 from objectives import CLM, MLM
+from objectives.inference.minimal_pairs import mean_paired_difference
 from tests.support.objectives import own_scores
 from tests.support.random_run import make_run
 

@@ -12,7 +12,7 @@ import yaml
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
-from experiments.training.checkpoint_files import complete
+from experiments.records.checkpoints import complete
 from experiments.training.command_line import ObjectiveCLI
 from tests.support.objectives import EXAMPLES
 from tests.support.tiny import METRICS, RULES, grid_base, outcome

@@ -13,7 +13,7 @@ import yaml
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
-from experiments.training.checkpoint_files import complete
+from experiments.records.checkpoints import complete
 from tests.support.tiny import METRICS, grid_base, half_done, write_text
 
 pytestmark = pytest.mark.slow

@@ -69,6 +69,7 @@ CASES = {
         {"trainer.callbacks": [{"class_path": "pytorch_lightning.callbacks.LearningRateMonitor"}]},
         ["Lightning refuses these settings", "LearningRateMonitor", "logger"],
     ),
+    "weights of 16 bits": ({"trainer.precision": "bf16-true"}, ["bf16-true", "bf16-mixed"]),
     "threads below zero": ({"threads": -1}, ["threads"]),
     "wrong type": ({"model.init_args.encoder.width": "wide"}, ["width", "wide"]),
 }

@@ -23,10 +23,10 @@ def test_a_budget_is_rounded_up_to_whole_steps():
 def test_speed_and_share_are_those_of_this_process(tmp_path, monkeypatch):
     """Resumed at step 10 after ten slow seconds; now a step of 64 tokens takes a tenth of a second."""
     trainer, seconds = SimpleNamespace(global_step=10, is_global_zero=True), torch.tensor(10.0)
-    objective = SimpleNamespace(
+    module = SimpleNamespace(
         tokens_read=lambda batch_tokens: trainer.global_step * batch_tokens,
         tokens_per_step=lambda batch_tokens: batch_tokens,
-        budget_tokens=lambda length: 1000,  # read in 16 steps, which are 1024 tokens
+        objective=SimpleNamespace(budget_tokens=lambda length: 1000),  # read in 16 steps, which are 1024 tokens
         ledger=SimpleNamespace(seconds=seconds),
     )
     batch = SimpleNamespace(tokens_BT=torch.zeros(4, 16))
@@ -35,11 +35,11 @@ def test_speed_and_share_are_those_of_this_process(tmp_path, monkeypatch):
     monkeypatch.setattr(run_directory, "is_locked", lambda run: True)
     shares = []
     for _ in range(6):
-        status.on_train_batch_start(trainer, objective, batch, 0)
+        status.on_train_batch_start(trainer, module, batch, 0)
         trainer.global_step += 1
         seconds += 0.1
         status.written = -10.0
-        status.on_train_batch_end(trainer, objective, None, batch, 0)
+        status.on_train_batch_end(trainer, module, None, batch, 0)
         state = run_directory.run_state(tmp_path)
         assert abs(state.tokens_per_second - 640) < 1
         shares.append(run_line(tmp_path).split(": ")[1])

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from experiments.training.checkpoint_files import DurableCheckpointIO, complete
+from experiments.records.checkpoints import complete
+from experiments.training.checkpoint_files import DurableCheckpointIO
 
 
 def test_checkpoints_come_back_and_a_flipped_bit_is_noticed(tmp_path):

@@ -9,9 +9,9 @@ import torch
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
+from experiments.records.checkpoints import complete, digest_file
 from experiments.records.proof import DONE, damage
 from experiments.records.quantities import QUANTITIES, TRAINING
-from experiments.training.checkpoint_files import complete, digest_file
 from experiments.training.command_line import ObjectiveCLI
 from tests.support.tiny import fit_arguments, only_run, outcome, run_config
 
@@ -223,22 +223,23 @@ def test_a_run_begun_with_something_else_is_refused(run, arguments, changed, cap
 
 @pytest.mark.parametrize("where", ["constructor", "hook"])
 def test_the_proof_of_pairing_is_of_the_weights_that_training_starts_from(where, text, tmp_path, monkeypatch):
-    fill = "torch.nn.init.constant_(self.encoder.embedding.weight, 0.01)"
-    parts = {
-        "constructor": fill if where == "constructor" else "",
-        "hook": f"def on_train_start(self):\n        {fill}" if where == "hook" else "",
-    }
     source = (
-        "import torch\nfrom objectives import MLM, Corruption\n\n\nclass Warm(MLM):\n"
+        "import pytorch_lightning as pl\nimport torch\nfrom objectives import MLM, Corruption\n\n\nclass Warm(MLM):\n"
         "    def __init__(self, corruption: Corruption = Corruption(), **shared):\n"
-        f"        super().__init__(corruption, **shared)\n        {parts['constructor']}\n\n    {parts['hook']}\n"
+        "        super().__init__(corruption, **shared)\n        fill(self)\n\n\n"
+        "def fill(objective):\n    torch.nn.init.constant_(objective.encoder.embedding.weight, 0.01)\n\n\n"
+        "class Fill(pl.Callback):\n    def on_train_start(self, trainer, module):\n        fill(module.objective)\n"
     )
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / f"warm_{where}.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
     proofs = {}
-    for path in ("objectives.MLM", f"warm_{where}.Warm"):
-        config = run_config(text, **{"model.class_path": path, "model.init_args.budget.tokens": 5 * 64})
+    warm = {
+        "constructor": {"model.class_path": f"warm_{where}.Warm"},
+        "hook": {"trainer": {"callbacks": [{"class_path": f"warm_{where}.Fill"}]}},
+    }
+    for path, changes in (("plain", {}), ("warm", warm[where])):
+        config = run_config(text, **{"model.init_args.budget.tokens": 5 * 64, **changes})
         results = tmp_path / path
         assert main([*fit_arguments(config, results), "--allow-import", f"warm_{where}"]) == 0
         proofs[path] = durable.read_json(only_run(results) / run_directory.PAIRING)

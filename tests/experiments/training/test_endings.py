@@ -13,14 +13,13 @@ from experiments.training.callbacks import Checkpoints
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import Interrupted, TrainingDiverged
 from objectives import Budget, OptimizerConfig
+from objectives.lightning_module import TrainingModule
 from tests.support.tiny import RULES, fit_arguments, only_run, outcome, run_config
 
 
 def poison(monkeypatch, what, after):
     """Let the loss or the gradient become what is no number after so many steps."""
-    from objectives import MLM
-
-    original = MLM.training_step
+    original = TrainingModule.training_step
 
     def step(self, batch, batch_idx):
         loss = original(self, batch, batch_idx)
@@ -28,9 +27,9 @@ def poison(monkeypatch, what, after):
             return loss
         if what == "loss":
             return loss * math.nan
-        return loss + (self.encoder.embedding.weight.sum() * 1e38) * 1e38
+        return loss + (self.objective.encoder.embedding.weight.sum() * 1e38) * 1e38
 
-    monkeypatch.setattr(MLM, "training_step", step)
+    monkeypatch.setattr(TrainingModule, "training_step", step)
 
 
 @pytest.mark.parametrize("what", ["loss", "gradient"])

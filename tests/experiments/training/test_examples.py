@@ -10,8 +10,8 @@ import pytest
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
+from experiments.records.checkpoints import complete
 from experiments.training.callbacks import Checkpoints
-from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import Interrupted
 from objectives import load_objective

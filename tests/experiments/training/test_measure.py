@@ -7,8 +7,8 @@ import yaml
 
 from experiments.cli import main
 from experiments.records import durable, metrics_file, quantities, run_directory
+from experiments.records.checkpoints import complete
 from experiments.training import measure
-from experiments.training.checkpoint_files import complete
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.commands import planned
 from tests.support.tiny import METRICS, fit_arguments, only_run, run_config

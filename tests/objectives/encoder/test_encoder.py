@@ -7,6 +7,7 @@ import torch
 
 from objectives import Encoder, EncoderConfig
 from objectives.encoder.layer import KVCache
+from objectives.encoder.targets import TargetPositions
 from tests.support.objectives import enlarge
 
 
@@ -95,17 +96,30 @@ def test_dropout_is_off_in_evaluation_and_on_in_training():
 
 @pytest.mark.parametrize("attention", ["causal", "bidirectional", "mask"])
 @pytest.mark.parametrize("depth", [1, 3])
-def test_target_positions_alone_get_the_same_hidden_states(attention, depth):
+@pytest.mark.parametrize("most", [0, 1, 4, 9, 10, 12])
+def test_target_positions_alone_get_the_same_hidden_states_and_gradients(attention, depth, most):
+    """Rows may have several targets, none, or all; in no row but the first are there more than four."""
     model = encoder(depth=depth)
     tokens = torch.randint(0, 30, (3, 12))
     numbers = torch.tensor([[0] * 12, [0] * 5 + [1] * 7, [0] * 11 + [1]])
     mask = torch.rand(3, 1, 12, 12) < 0.7
     seen = mask | torch.eye(12, dtype=torch.bool) if attention == "mask" else attention
-    positions = torch.tensor([[0, 11], [6, 4], [3, 3]])
-    with torch.no_grad():
-        for documents in (None, numbers):
-            expected = model(tokens, seen, documents).take_along_dim(positions[:, :, None], dim=1)
-            torch.testing.assert_close(model(tokens, seen, documents, positions), expected)
+    targeted = torch.zeros(3, 12, dtype=torch.bool)
+    targeted[0, 12 - most :] = True
+    targeted[2, [0, 2, 3, 11]] = most > 1
+    for documents in (None, numbers):
+        expected = model(tokens, seen, documents)[targeted]
+        found = model(tokens, seen, documents, TargetPositions.of(targeted))
+        torch.testing.assert_close(found, expected)
+        weights = torch.rand_like(expected)
+        gradients = [
+            torch.autograd.grad((one * weights).sum(), list(model.parameters()), allow_unused=True)
+            for one in (found, expected)
+        ]
+        for one, two in zip(*gradients, strict=True):
+            assert (one is None) == (two is None)
+            if one is not None:
+                torch.testing.assert_close(one, two)
 
 
 @pytest.mark.parametrize("steps", [[12], [1] * 12, [5, 1, 1, 3, 2]], ids=str)

@@ -1,28 +1,37 @@
 """The cost by formula, against what torch counts and what the ledger sums."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from objectives import CLM, Budget, Encoder, EncoderConfig
-from objectives.training.flops import body_flops, head_flops
+from objectives import CLM, MLM, Budget, Corruption, Encoder, EncoderConfig
+from objectives.encoder.targets import SPARSE, TargetPositions
+from objectives.lightning_module import TrainingModule
+from objectives.training.flops import forward_flops, training_flops
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
 
 
 @pytest.mark.parametrize("attention", ["causal", "bidirectional"])
-def test_flops_are_what_torch_counts(attention):
-    model = Encoder(EncoderConfig(width=16, depth=3, heads=2, max_length=40), 30, seed=0)
+@pytest.mark.parametrize("most", [1, 5, 8, 10, 12])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_flops_are_what_torch_counts(attention, most, depth):
+    """Of rows with few targets the last layer computes those alone; 10 of 12 are not few."""
+    model = Encoder(EncoderConfig(width=16, depth=depth, heads=2, max_length=40), 30, seed=0)
     tokens = torch.randint(0, 30, (2, 12))
+    targeted = torch.zeros(2, 12, dtype=torch.bool)
+    targeted[0, :most], targeted[1, -1] = True, True
+    targets = TargetPositions.of(targeted)
+    assert targets.queries == (None if most > 9 else 2 * most)
     # The plain kernel, because torch has no count for the fused one on every device.
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        hidden = model(tokens, attention)
-        logits = model.decode(model.head(hidden[:, :5]))
+        logits = model.decode(model.head(model(tokens, attention, targets=targets)))
         forward = counter.get_total_flops()
         logits.sum().backward()
-    expected = 24 * body_flops(model.config, 12) + 10 * head_flops(model.config, 30)
+    expected = forward_flops(model.config, 30, 12, 24, most + 1, targets.queries)
     assert forward == expected
     assert counter.get_total_flops() == 3 * expected
 
@@ -30,22 +39,22 @@ def test_flops_are_what_torch_counts(attention):
 def test_ledger_flops_follow_the_formula():
     objective = build(CLM)
     batch = make_batch(blocks=4, length=32)
-    objective.training_step(batch, 0)
-    totals = objective.ledger.compute()
-    body, head = (
-        body_flops(objective.encoder.config, 32),
-        head_flops(objective.encoder.config, VOCABULARY.size),
+    module = TrainingModule(objective)
+    module.training_step(batch, 0)
+    totals = module.ledger.compute()
+    config = objective.encoder.config
+    assert totals["flops"] == training_flops(
+        config, VOCABULARY.size, 32, totals["tokens"], totals["targets"], queries=None
     )
-    assert totals["flops"] == 3 * (totals["tokens"] * body + totals["targets"] * head)
 
 
 @pytest.mark.parametrize("cls", all_objectives())
 def test_ledger_flops_are_what_torch_counts_in_a_training_step(cls):
     """However many views there are: each costs a body and a head, while tokens are counted once."""
-    objective, batch = build(cls), make_batch(blocks=4, length=32)
+    module, batch = TrainingModule(build(cls)), make_batch(blocks=4, length=32)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        objective.training_step(batch, 0).backward()
-    totals = objective.ledger.compute()
+        module.training_step(batch, 0).backward()
+    totals = module.ledger.compute()
     assert totals["flops"] == counter.get_total_flops()
     assert totals["tokens"] == batch.tokens_BT.numel()
 
@@ -53,6 +62,16 @@ def test_ledger_flops_are_what_torch_counts_in_a_training_step(cls):
 @pytest.mark.parametrize("cls", all_objectives())
 def test_a_budget_in_flops_counts_every_view(cls):
     objective = build(cls, budget=Budget(flops=1e9))
-    body, head = body_flops(objective.encoder.config, 32), head_flops(objective.encoder.config, VOCABULARY.size)
-    per_token = 3 * (objective.view_count * body + objective.nominal_density * head)
+    per_token = sum(
+        training_flops(objective.encoder.config, VOCABULARY.size, 32, 1, share, share if share <= SPARSE else None)
+        for share in objective.densities
+    )
     assert objective.budget_tokens(32) == math.ceil(1e9 / per_token)
+
+
+def test_what_is_computed_costs_what_it_does():
+    """Less with fewer targets, up to where all positions are computed."""
+    rates = (0.15, 0.3, 0.5, SPARSE, SPARSE + 1e-6)
+    costs = [build(MLM, corruption=Corruption(rate=rate)).flops_per_token(128) for rate in rates]
+    assert all(one < two for one, two in pairwise(costs))
+    assert costs[-1] > 1.1 * costs[-2], "where all positions are computed"

@@ -65,3 +65,20 @@ def test_the_nats_of_single_targets_sum_to_the_summed_loss():
     found = target_nlls(*parts, targets)
     assert found.shape == targets.shape
     assert found.sum().item() == pytest.approx(summed_nll(*parts, targets).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("held", [50, 2**26])
+def test_mixed_precision_sums_what_logits_of_16_bits_give_in_32(held, monkeypatch, fused_calls):
+    """A sum of 16 bits would keep three digits: 1,500 targets of about 4 nats are 6,000, in steps of 32."""
+    monkeypatch.setattr(loss, "LOGITS", held)
+    parts, targets = inputs(3 * CHUNK - 36)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = summed_nll(*parts, targets)
+    assert found.dtype == torch.float32 and not fused_calls
+    rounded = [part.bfloat16() for part in parts]
+    logits = torch.nn.functional.linear(*rounded).double()
+    expected = -logits.log_softmax(1).gather(1, targets[:, None]).sum()
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    exact = torch.autograd.grad(summed_nll(*parts, targets), parts)
+    for one, other in zip(torch.autograd.grad(found, parts), exact, strict=True):
+        torch.testing.assert_close(one, other, rtol=0.05, atol=0.02 * other.abs().max().item())

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from objectives import CLM, MLM, Budget, OptimizerConfig
+from objectives.encoder.targets import SPARSE
 from objectives.training.flops import training_flops
 from tests.support.objectives import VOCABULARY, build
 
@@ -42,7 +43,9 @@ def test_bad_budgets_are_refused(budget):
 def test_a_flops_budget_is_spent_by_its_tokens(cls):
     objective = build(cls, budget=Budget(flops=1e9))
     tokens = objective.budget_tokens(32)
-    spent = training_flops(objective.encoder.config, VOCABULARY.size, 32, tokens, tokens * objective.nominal_density)
+    share = objective.nominal_density
+    queries = None if share > SPARSE else tokens * share
+    spent = training_flops(objective.encoder.config, VOCABULARY.size, 32, tokens, tokens * share, queries)
     per_token = spent / tokens
     assert 1e9 <= spent < 1e9 + per_token
 
@@ -54,7 +57,7 @@ def test_sparse_targets_get_more_tokens_from_the_same_flops():
 
 def test_norms_biases_and_embeddings_have_no_weight_decay():
     objective = build(CLM)
-    groups = objective.configure_optimizers().param_groups
+    groups = objective.shared.optimizer.build(objective).param_groups
     names = {id(parameter): name for name, parameter in objective.named_parameters()}
     decayed = {names[id(p)] for p in groups[0]["params"]}
     plain = {names[id(p)] for p in groups[1]["params"]}

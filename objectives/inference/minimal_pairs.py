@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 LEVEL = 0.95
 
@@ -21,14 +21,14 @@ class Share(NamedTuple):
 
 
 def outcome(good: float, bad: float) -> float:
-    """1 when the good sentence scores higher, 0 when the bad one does, ½ for a tie."""
+    """1 when the good sentence's is higher, 0 when the bad one's is, ½ for a tie."""
     return 0.5 if good == bad else float(good > bad)
 
 
 def accuracy(outcomes: Sequence[float], level: float = LEVEL) -> Share:
     """Mean outcome, with Wilson's score interval (Wilson 1927)."""
     n, mean = len(outcomes), math.fsum(outcomes) / len(outcomes)
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(special.ndtri((1 + level) / 2))
     centre, scale = mean + z * z / (2 * n), 1 + z * z / n
     half = z * math.sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
     return Share(mean, max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale))
@@ -43,5 +43,6 @@ def mean_paired_difference(outcomes: Sequence[float], reference: Sequence[float]
     mean = float(differences.mean())
     if len(differences) < 2 or np.ptp(differences) == 0:
         return Share(mean, None, None)
-    low, high = stats.ttest_1samp(differences, 0).confidence_interval(level)
-    return Share(mean, float(low), float(high))
+    n = len(differences)
+    half = float(special.stdtrit(n - 1, (1 + level) / 2) * differences.std(ddof=1) / math.sqrt(n))
+    return Share(mean, mean - half, mean + half)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.evaluation.minimal_pairs import accuracy, mean_paired_difference, outcome
+from objectives.inference.minimal_pairs import accuracy, mean_paired_difference, outcome
 
 
 def test_an_outcome_is_a_win_a_loss_or_half():
