@@ -197,19 +197,6 @@ def test_help_imports_nothing_heavy(arguments):
     assert "usage: clm-vs-mlm" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["score", "pairs", "fill", "generate", "export"])
-def test_using_a_model_imports_nothing_that_trains(name):
-    """Lightning and its friends take seconds to import, and a forward pass needs none of them."""
-    program = (
-        f"import sys, experiments.inference.{name}\n"
-        "heavy = {'pytorch_lightning', 'lightning_fabric', 'torchmetrics', 'jsonargparse', 'datasets', 'sklearn'}\n"
-        "heavy |= {'transformers', 'scipy.stats', 'pandas', 'matplotlib'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-
-
 def test_no_command_and_an_unknown_one_are_refused():
     for arguments in ([], ["train"]):
         command = [sys.executable, "-m", "experiments.cli", *arguments]

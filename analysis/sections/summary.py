@@ -84,7 +84,7 @@ def final_score_sentences(group: Results, quantity: Quantity) -> list[str]:
     lines = [f"{_at_the_end(quantity)}: {_by_arm(group, quantity, each)}."]
     if known:
         lines[0] += f" {capitalised('; '.join(known))}."
-    return lines + [line for level in levels if not level.bounds for line in _baseline_sentence(group, level)]
+    return lines + [line for level in levels if not level.bounds for line in _baseline_sentences(group, level)]
 
 
 def _at_the_end(quantity: Quantity) -> str:
@@ -108,7 +108,7 @@ def _bound_for(level: Level) -> str:
     return f"which no {'causal ' if level.bounds == 'causal' else ''}model can beat"
 
 
-def _baseline_sentence(group: Results, level: Level) -> list[str]:
+def _baseline_sentences(group: Results, level: Level) -> list[str]:
     """Which arms do not beat a baseline; nothing where all do."""
     found = not_beaten(group, level)
     margins = {arm: margin for arm in group.arms if isinstance(margin := level.margin(arm), Interval)}

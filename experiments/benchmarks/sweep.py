@@ -1,10 +1,10 @@
 """How much of a sweep is training, and what its workers hold in memory from cell to cell.
 
-    python -m experiments.benchmarks.sweep [GRID] [--workers 2] [--cells N] [--budget TOKENS]
+    python -m experiments.benchmarks.sweep [GRID] [--workers 2] [--seeds N] [--budget TOKENS]
 
 Runs the cells of a grid through the workers of `clm-vs-mlm sweep`, from planning to the report, in a temporary
 directory. Printed are the wall time over the training seconds of a worker (imports, packing, evaluation, records and
-report are the rest), and for each cell the peak of its worker's resident memory while it ran, reset between cells.
+report are the rest), and for each cell the most memory that its worker was seen to hold, ten times a second.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command = [sys.executable, "-m", "experiments.cli", "sweep", str(grid), "--results", folder]
         start = time.perf_counter()
         child = subprocess.Popen([*command, "--workers", str(options.workers)])
-        peaks = PeakMemory(child.pid, Path(folder) / grid.stem)
+        peaks = PeakMemory(Path(folder) / grid.stem)
         code = child.wait()
         wall = time.perf_counter() - start
         peaks.stop()
@@ -70,10 +70,14 @@ def show(grid: Path, wall: float, workers: int, peaks: PeakMemory) -> None:
     runs = run_directory.read_runs(grid)
     training = 0.0
     print(f"{'cell':44}{'training':>10}{'peak memory':>14}")
-    for run in sorted(runs, key=lambda run: peaks.order.index(run["directory"])):
+    begun = [*peaks.of]
+    seen = (run for run in runs if run["directory"] in peaks.of)
+    for run in sorted(seen, key=lambda run: begun.index(run["directory"])):
         seconds = metrics_file.read_metrics(grid / run["directory"])[-1].seconds
         training += seconds
         print(f"{run['name']:44}{seconds:>8.1f} s{peaks.of[run['directory']] / MEBI:>10.0f} MiB")
+    if len(begun) < len(runs):
+        raise SystemExit(f"{len(runs) - len(begun)} cells were over before they were seen; give them a larger budget")
     each = training / workers
     print(f"{len(runs)} cells, {workers} workers: {wall:.0f} s, of which {each:.0f} s are training; {wall / each:.2f}")
 
@@ -81,17 +85,12 @@ def show(grid: Path, wall: float, workers: int, peaks: PeakMemory) -> None:
 class PeakMemory(threading.Thread):
     """Asks a few times a second what the workers of a sweep hold, and which cell each works on."""
 
-    def __init__(self, parent: int, grid: Path) -> None:
+    def __init__(self, grid: Path) -> None:
         super().__init__(daemon=True)
-        self.parent, self.grid, self.ended = parent, grid, threading.Event()
+        self.grid, self.ended = grid, threading.Event()
         self.of: dict[str, int] = {}
-        """Directory of a run -> the most bytes that its worker held."""
+        """Directory of a run, in the order in which they began -> the most bytes that its worker held."""
         self.start()
-
-    @property
-    def order(self) -> list[str]:
-        """Directories of the runs, in the order in which they began."""
-        return list(self.of)
 
     def stop(self) -> None:
         self.ended.set()

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from experiments.training.command_line import quiet_lightning
 from experiments.training.run_spec import TRAINER_DEFAULTS
@@ -97,14 +97,6 @@ def random_batches(vocabulary: Vocabulary, steps: int) -> Iterator[Batch]:
         yield Batch(tokens_BT, torch.zeros_like(index_B), index_B)
 
 
-class _Batches(IterableDataset):
-    def __init__(self, batches: list[Batch]) -> None:
-        self.batches = batches
-
-    def __iter__(self) -> Iterator[Batch]:
-        return iter(self.batches)
-
-
 class _Timer(pl.Callback):
     """From before the first step to after the last."""
 
@@ -119,8 +111,8 @@ def seconds_of_ours(objective: Objective, batches: list[Batch], precision: str) 
     """Seconds that the Trainer takes for the steps."""
     timer = _Timer()
     settings: dict[str, Any] = {**TRAINER_DEFAULTS, "max_epochs": 1, "precision": precision, "accelerator": "cpu"}
-    trainer = pl.Trainer(**settings, callbacks=[timer], barebones=False)
-    trainer.fit(TrainingModule(objective), DataLoader(_Batches(batches), batch_size=None))
+    trainer = pl.Trainer(**settings, callbacks=[timer])
+    trainer.fit(TrainingModule(objective), DataLoader(batches, batch_size=None))  # type: ignore[arg-type]  # a list is one
     return timer.seconds
 
 

@@ -34,17 +34,18 @@ class ValidationLoss(SharedMetric):
         scores = [
             Quantity("validation/loss", "validation loss", NATS, "lower", "question", figure="losses", description=own),
             Quantity("validation/accuracy", "validation accuracy", "accuracy", "higher", "question", description=own),
-            Quantity(
-                "validation/bits_per_character",
-                "validation bits per character",
-                "bits",
-                "lower",
-                "question",
-                description=characters,
-            ),
         ]
-        if self.data.vocabulary.characters_per_token is None:
-            scores.pop()
+        if self.data.vocabulary.characters_per_token is not None:
+            scores.append(
+                Quantity(
+                    "validation/bits_per_character",
+                    "validation bits per character",
+                    "bits",
+                    "lower",
+                    "question",
+                    description=characters,
+                )
+            )
         return [
             *(one for score in scores for one in with_standard_error(score)),
             Quantity("validation/density", "targets per validation token", "share"),
@@ -110,6 +111,7 @@ class NegativeLogLikelihood(Metric):
     def __init__(self, characters_per_token: float | None) -> None:
         super().__init__()
         self.characters_per_token = characters_per_token
+        self.scores = SCORES if characters_per_token is not None else ("loss", "accuracy")
         for name in SCORES:
             self.add_state(name, torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("tokens", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
@@ -133,7 +135,7 @@ class NegativeLogLikelihood(Metric):
         """loss, accuracy, bits_per_character where tokens stand for text, their standard errors, and density; nan where
         there was no target, and standard errors where there was one block."""
         found: dict[str, float] = {}
-        for name in SCORES if self.characters_per_token is not None else SCORES[:-1]:
+        for name in self.scores:
             found[name], found[error_name(name)] = ratio(getattr(self, name))
         targets, tokens = self.loss[2].item(), self.tokens.item()
         return found | {"density": targets / tokens if tokens else math.nan}

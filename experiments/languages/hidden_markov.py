@@ -105,7 +105,7 @@ class HiddenMarkov:
         return transition, emission
 
     def vocabulary(self) -> Vocabulary:
-        """Five special ids, then the symbols; each symbol counts as one character."""
+        """Five special ids, then the symbols."""
         return Vocabulary(FIRST_SYMBOL + self.symbols, 0, 1, 2, 3, 4, tuple(range(FIRST_SYMBOL)))
 
     def sample(self, split: str, index_B: Tensor) -> tuple[Tensor, Tensor]:

@@ -95,6 +95,13 @@ def fake(folder, name, script):
     (folder / name).chmod(0o755)
 
 
+def test_without_slurm_it_is_said_that_jobs_run_here(sweep, tmp_path, monkeypatch, capfd):
+    pytest.importorskip("submitit")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main([*sweep, "--submitit", "timeout_min=10", "--dry-run"]) == 0
+    assert "there is no SLURM here (no sbatch): its jobs run as processes of this machine" in capfd.readouterr().err
+
+
 def test_a_job_that_sbatch_refuses(sweep, tmp_path, monkeypatch, capfd):
     pytest.importorskip("submitit")
     fake(tmp_path / "bin", "srun", "exit 0")
