@@ -39,6 +39,8 @@ class TrainingModule(pl.LightningModule):
         self.objective = objective
         self.ledger = Ledger()
         self.gradient_watch = GradientWatch()
+        if objective.shared.compile:
+            objective.encoder.compile(dynamic=True)  # one for all sizes, whatever was met before
 
     def state_dict(self, *arguments: Any, **options: Any) -> Any:
         return self.objective.state_dict(*arguments, **options)

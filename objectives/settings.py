@@ -31,6 +31,9 @@ class SharedSettings:
     documents: Literal["separate", "joined"] = "separate"
     """separate lets each token see its own document only and restarts positions there; joined lets attention cross
     documents inside a block."""
+    compile: bool = False
+    """Train with the encoder compiled by torch.compile, which takes up to a minute at the start and a C++ compiler.
+    Masks and order stay the same, sums are taken in another order; measuring never compiles."""
     seed: int = 0
     """Seed of the initial weights and of every draw of the objective."""
 

@@ -60,7 +60,8 @@ class Snapshots(pl.Callback):
         if step_ended(trainer, batch_idx) and trainer.global_step in steps:
             self.recorder.settle(module)
             tokens = module.tokens_read(batch_tokens)
-            values, declared = self.measure(module.objective, read_declarations(self.run), tokens)
+            with torch.compiler.set_stance("force_eager"):  # other shapes would be compiled anew
+                values, declared = self.measure(module.objective, read_declarations(self.run), tokens)
             self.recorder.record(trainer, module, values)
             if trainer.is_global_zero:
                 write_declarations(self.run, declared)

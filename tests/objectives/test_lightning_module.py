@@ -1,11 +1,13 @@
 """The training shell: it asks nothing of the device in a step, and takes none whose gradient is no number."""
 
+import os
+import shutil
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from objectives import MLM, Diverged, OptimizerConfig
+from objectives import CLM, MLM, Diverged, OptimizerConfig
 from objectives.lightning_module import TrainingModule
 from tests.support.objectives import all_objectives, build, make_batch
 
@@ -33,6 +35,26 @@ def test_a_step_asks_its_device_for_nothing(cls, documents, blocks):
     module.configure_gradient_clipping(optimizer)
     assert optimizer.found_inf.device.type == "meta"
     assert all(parameter.grad is not None for parameter in module.parameters())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which(os.environ.get("CXX", "g++")) is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_a_compiled_encoder_gives_the_same_gradients_for_the_same_masks(cls):
+    """Of batches of several sizes, whose numbers of targets differ: the second is compiled for any."""
+    shells = [attached(build(cls, compile=compiled)) for compiled in (False, True)]
+    for number in range(3):
+        batch = make_batch(blocks=4 + number, seed=number)
+        for shell in shells:
+            shell.zero_grad()
+            shell.training_step(batch, 0).backward()
+        eager, compiled = shells
+        for (name, one), other in zip(eager.named_parameters(), compiled.parameters(), strict=True):
+            torch.testing.assert_close(other.grad, one.grad, rtol=1e-4, atol=1e-4, msg=name)
+    totals, others = (shell.ledger.compute() for shell in shells)
+    assert totals.pop("nats") == pytest.approx(others.pop("nats"))
+    assert totals == others
+    assert eager.state_dict().keys() == compiled.state_dict().keys()
 
 
 def test_what_is_counted_on_the_host_is_what_was_on_the_device():
