@@ -1,10 +1,11 @@
 """What is learned: one encoder, and the objectives that train it."""
 
 from objectives.base import Objective
+from objectives.channel import Channel, Noise, Past
 from objectives.checkpoint import load_objective
 from objectives.class_paths import allow_imports
 from objectives.clm import CLM
-from objectives.corruption import Bernoulli, Corruption, ExactCount, Selection
+from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate, Scheduled, Selection
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
 from objectives.mlm import MLM
@@ -24,15 +25,21 @@ __all__ = [
     "Batch",
     "Bernoulli",
     "Budget",
+    "Channel",
     "Corruption",
     "Diverged",
+    "Drawn",
     "Encoder",
     "EncoderConfig",
     "ExactCount",
     "Key",
+    "Noise",
     "Objective",
     "OptimizerConfig",
+    "Past",
     "Predictions",
+    "Rate",
+    "Scheduled",
     "Selection",
     "SharedSettings",
     "Traits",

@@ -17,6 +17,7 @@ from objectives.encoder.targets import SPARSE, TargetPositions
 from objectives.settings import SharedSettings
 from objectives.training.flops import training_flops
 from objectives.training.loss import summed_nll, target_nlls
+from objectives.training.optimizer import mean_over_budget
 from objectives.training.randomness import Key
 from objectives.traits import Traits
 from objectives.view import IGNORE, Predictions, View, ViewLoss
@@ -42,6 +43,7 @@ class Objective(nn.Module, ABC):
         super().__init__()
         self.shared = SharedSettings(**shared)
         self.vocabulary = self.shared.vocabulary
+        self._budgets: dict[int, int] = {}
         self.encoder = Encoder(self.shared.encoder, self.vocabulary.size, self.shared.seed)
 
     @property
@@ -49,15 +51,18 @@ class Objective(nn.Module, ABC):
     def traits(self) -> Traits:
         """What the objective says of itself, by its own settings; it depends on no shared one."""
 
-    @property
     @abstractmethod
-    def densities(self) -> tuple[float, ...]:
-        """For each view, its targets per token read, by the settings."""
+    def densities(self, spent: float) -> tuple[float, ...]:
+        """For each view, its targets per token read, by the settings, when a share `spent` of the budget is read."""
+
+    def nominal_weight(self, spent: float) -> float:
+        """Expected weight of all targets per token read; `reduction: mean` divides the loss by it."""
+        return sum(self.densities(spent))
 
     @property
     def nominal_density(self) -> float:
-        """Targets of all views per token read, by the settings."""
-        return sum(self.densities)
+        """Targets of all views per token read, by the settings; the mean over the budget."""
+        return mean_over_budget(lambda spent: sum(self.densities(spent)))
 
     @abstractmethod
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
@@ -119,11 +124,18 @@ class Objective(nn.Module, ABC):
 
     def budget_tokens(self, length: int) -> int:
         """The budget in tokens, for blocks of `length`."""
-        return self.shared.budget.in_tokens(self.flops_per_token(length))
+        if length not in self._budgets:  # asked for at every step, and a mean over many
+            self._budgets[length] = self.shared.budget.in_tokens(self.flops_per_token(length))
+        return self._budgets[length]
 
     def flops_per_token(self, length: int) -> float:
-        """Operations, forward and backward, for each token read in blocks of `length`, at the nominal densities."""
-        return sum(self._flops(length, 1, share, None if share > SPARSE else share) for share in self.densities)
+        """Operations, forward and backward, for each token read in blocks of `length`, at the nominal densities; the
+        mean over the budget."""
+        return mean_over_budget(
+            lambda spent: sum(
+                self._flops(length, 1, share, None if share > SPARSE else share) for share in self.densities(spent)
+            )
+        )
 
     def _flops(self, length: int, tokens: int, targets: float, queries: float | None) -> float:
         return training_flops(self.encoder.config, self.vocabulary.size, length, tokens, targets, queries)

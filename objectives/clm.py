@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from objectives.base import Objective
+from objectives.channel import Past
 from objectives.training.randomness import Key
 from objectives.traits import Traits
 from objectives.view import IGNORE, View
@@ -28,12 +29,16 @@ class CLM(Objective):
             huggingface="ModernBertDecoderForCausalLM",
         )
 
-    @property
-    def densities(self) -> tuple[float, ...]:
+    def densities(self, spent: float) -> tuple[float, ...]:
         return (1.0,)
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
-        return (View(tokens_BT, next_token(tokens_BT, self.vocabulary), "causal"),)
+        return (causal(tokens_BT, self.vocabulary),)
+
+
+def causal(tokens_BT: Tensor, vocabulary: Vocabulary) -> View:
+    """The view of CLM: clean tokens, and at each position the next one as target."""
+    return View(tokens_BT, next_token(tokens_BT, vocabulary), "causal", shift=1, channel=Past())
 
 
 def next_token(tokens_BT: Tensor, vocabulary: Vocabulary) -> Tensor:

@@ -60,6 +60,12 @@ class TrainingModule(pl.LightningModule):
         """Tokens that all steps so far have read: what learning rate, stop, DONE, resumption and status go by."""
         return self.trainer.global_step * self.tokens_per_step(batch_tokens)
 
+    def key(self, batch: Batch) -> Key:
+        """The key of a training batch, whose step has not been taken."""
+        tokens, length = batch.tokens_BT.numel(), batch.tokens_BT.shape[1]
+        spent = min(1.0, self.tokens_read(tokens) / self.objective.budget_tokens(length))
+        return Key(self.objective.shared.seed, batch.epoch_B, batch.index_B, spent)
+
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         # The rate is a function of the step alone, so that a scheduler has no state to lose.
         batch_tokens = batch.tokens_BT.numel()
@@ -71,11 +77,10 @@ class TrainingModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         objective, tokens_BT = self.objective, batch.tokens_BT
-        views = objective.views(tokens_BT, Key(objective.shared.seed, batch.epoch_B, batch.index_B))
-        if len(views) != len(objective.densities):
-            raise ValueError(
-                f"{type(objective).__name__} makes {len(views)} views, but has {len(objective.densities)} densities"
-            )
+        key = self.key(batch)
+        views, densities = objective.views(tokens_BT, key), objective.densities(key.spent)
+        if len(views) != len(densities):
+            raise ValueError(f"{type(objective).__name__} makes {len(views)} views, but has {len(densities)} densities")
         self.ledger.update(tokens=tokens_BT.numel())
         losses = []
         for view in views:
@@ -90,7 +95,7 @@ class TrainingModule(pl.LightningModule):
             )
         total = torch.stack(losses).sum()
         if objective.shared.reduction == "mean":
-            return total / (tokens_BT.numel() * objective.nominal_density)
+            return total / (tokens_BT.numel() * objective.nominal_weight(key.spent))
         return total * (self.trainer.accumulate_grad_batches * self.trainer.world_size)
 
     @property

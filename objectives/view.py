@@ -5,10 +5,11 @@ B blocks, T positions, N target positions.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
+from objectives.channel import Channel
 from objectives.encoder.model import Attention
 
 IGNORE = -100
@@ -36,8 +37,10 @@ class View(NamedTuple):
     """True at positions selected for corruption, changed or kept; None when the objective corrupts nothing."""
     weights_BT: Tensor | None = None
     """Weight of each target in the loss, float32; None where all are 1."""
-    channel: Any = None
-    """What corrupted the inputs, for exact Bayes losses; None when nothing is corrupted, or when it is not known."""
+    shift: int = 0
+    """How many positions behind its own the token lies that a position predicts: 0, or 1 for the next one."""
+    channel: Channel | None = None
+    """What the inputs say of the targets, for exact Bayes losses; None where that has no simple form."""
 
 
 class ViewLoss(NamedTuple):

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{tokenizer.size}, width {options.width}, depth {options.depth}, {torch.get_num_threads()} threads"
     )
     config = EncoderConfig(width=options.width, depth=options.depth, heads=options.heads)
-    shared = {
+    shared: dict[str, Any] = {
         "encoder": config,
         "vocabulary": tokenizer.vocabulary(),
         "budget": Budget(tokens=1),

@@ -15,15 +15,8 @@ from experiments.data.base import BlockData
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
 from experiments.data.stream import FreshStream, Items
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
-from experiments.languages.hidden_markov_bayes import (
-    StateView,
-    bayes_accuracy,
-    clm_bayes_loss,
-    mlm_bayes_loss,
-    state_posteriors,
-)
-from objectives import Batch, Bernoulli, Corruption, View, Vocabulary
-from objectives.clm import next_token
+from experiments.languages.hidden_markov_bayes import StateView, bayes_accuracy, bayes_loss, state_posteriors
+from objectives import Batch, View, Vocabulary
 
 MOST_BLOCKS = 1_000_000
 """To measure on; they are generated whole."""
@@ -117,16 +110,8 @@ class GeneratedData(BlockData):
         return (symbols_BL + FIRST_SYMBOL).tolist()
 
     def bayes_loss(self, view: View, tokens_BT: Tensor) -> Tensor | None:
-        """As of the base class; known for next-token prediction, and for BERT's corruption read from both sides."""
-        attention = view.attention if isinstance(view.attention, str) else "a mask"
-        if isinstance(view.channel, Corruption):
-            if attention == "bidirectional" and isinstance(view.channel.selection, Bernoulli):
-                return mlm_bayes_loss(self.rules, view.inputs_BT, view.targets_BT, view.channel)
-        elif view.channel is None and attention == "causal":
-            clean = torch.equal(view.inputs_BT, tokens_BT)
-            if clean and torch.equal(view.targets_BT, next_token(tokens_BT, self.vocabulary)):
-                return clm_bayes_loss(self.rules, tokens_BT)
-        return None
+        """As of the base class; known wherever the view has a channel."""
+        return bayes_loss(self.rules, view, tokens_BT)
 
     def _probe_blocks(self) -> tuple[Tensor, Tensor]:
         return self.rules.sample("probe", torch.arange(self.probe_train + self.probe_test))

@@ -15,10 +15,23 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
-from objectives import IGNORE, Bernoulli, Corruption
+from objectives import IGNORE, Noise, Past, View
 
 StateView = Literal["token", "past", "both"]
 """What a hidden state is named from: the token alone, all tokens up to it, or the whole block."""
+
+
+def bayes_loss(language: HiddenMarkov, view: View, tokens_BT: Tensor) -> Tensor | None:
+    """Least possible nats at each target position of a view of clean blocks, (B, T) float64, 0 elsewhere.
+
+    None where what the inputs say of the targets has no simple form: where the view has no channel.
+    """
+    if isinstance(view.channel, Past):
+        return clm_bayes_loss(language, tokens_BT).masked_fill(view.targets_BT.cpu() == IGNORE, 0.0)
+    if isinstance(view.channel, Noise):
+        targets_BT = _later(view.targets_BT, view.shift, IGNORE)
+        return _later(mlm_bayes_loss(language, view.inputs_BT, targets_BT, view.channel), -view.shift, 0.0)
+    return None
 
 
 def clm_bayes_loss(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:
@@ -39,7 +52,7 @@ def clm_bayes_loss(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:
     return F.pad(_finite(nats_BL, "this language"), (0, 2))
 
 
-def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, corruption: Corruption) -> Tensor:
+def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, noise: Noise) -> Tensor:
     """−log p(x_i | inputs, i is a target) at each target position i, in nats; (B, T) float64, 0 elsewhere.
 
     It is conditioned on what a model is given, no more: which of the other positions are targets has to be inferred.
@@ -47,18 +60,11 @@ def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor
     Args:
         inputs_BT: corrupted blocks, as the encoder reads them.
         targets_BT: the true token at the target positions, IGNORE (-100) elsewhere.
-        corruption: what made the inputs of the clean blocks.
+        noise: what made the inputs and the targets of the clean blocks.
 
     Raises:
-        ValueError: for a selection other than Bernoulli's, where this loss would be wrong; when a row is not a block;
-            when the inputs cannot arise under this corruption.
+        ValueError: when a row is not a block, or the inputs cannot arise under this noise.
     """
-    if not isinstance(corruption.selection, Bernoulli):
-        raise ValueError(
-            f"the Bayes loss is not known for the selection {corruption.selection.name}: where the selections of a "
-            f"block depend on one another, the corruption is not a product over positions and forward–backward does "
-            f"not hold. Use Bernoulli"
-        )
     shown_BL = _symbols(language, inputs_BT, corrupted=True)
     true_BL = targets_BT.cpu()[:, 1:-1] - FIRST_SYMBOL
     targeted_BL = targets_BT.cpu()[:, 1:-1] != IGNORE
@@ -66,24 +72,26 @@ def mlm_bayes_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor
         raise ValueError("special tokens are never targets here: targets must be symbols, or IGNORE (-100)")
     masked_BL = shown_BL < 0
     emits_VS = language.emission_SV.T
-    noise = corruption.random / language.symbols
 
     # Positions that may or may not be selected: how likely each state makes what is shown.
-    own = (1 - corruption.rate) + corruption.rate * corruption.keep
+    rate = noise.rate
+    stays, drawn, hidden = 1 - rate + rate * noise.keep, rate * noise.random, rate * noise.mask
     emits_shown_BLS = emits_VS[shown_BL.clamp(min=0)]
-    evidence_BLS = own * emits_shown_BLS + corruption.rate * noise
-    evidence_BLS[masked_BL] = corruption.rate * corruption.mask
+    evidence_BLS = stays * emits_shown_BLS + drawn / language.symbols
+    evidence_BLS[masked_BL] = hidden
     context_BLS = _past(language, evidence_BLS) * _future(language, evidence_BLS)
     context_BLS = context_BLS / context_BLS.sum(-1, keepdim=True)
 
-    # The target position: p(x | all others), then the channel given that it is selected.
+    # The target position: p(x | all others), then what is shown of x, and that it is a target.
+    stays = noise.predicted_besides * (1 - rate) + noise.predicted * rate * noise.keep
+    drawn, hidden = noise.predicted * drawn / language.symbols, noise.predicted * hidden
     true_prior_BL = (context_BLS * emits_VS[true_BL.clamp(min=0)]).sum(-1)
     shown_prior_BL = (context_BLS * emits_shown_BLS).sum(-1)
-    channel_BL = corruption.keep * (true_BL == shown_BL).double() + noise
-    normaliser_BL = corruption.keep * shown_prior_BL + noise
-    channel_BL[masked_BL] = normaliser_BL[masked_BL] = corruption.mask
+    channel_BL = stays * (true_BL == shown_BL).double() + drawn
+    normaliser_BL = stays * shown_prior_BL + drawn
+    channel_BL[masked_BL] = normaliser_BL[masked_BL] = hidden
     nats_BL = -(true_prior_BL.log() + channel_BL.log() - normaliser_BL.log())
-    return F.pad(_finite(nats_BL.masked_fill(~targeted_BL, 0.0), f"this language and {corruption}"), (1, 1))
+    return F.pad(_finite(nats_BL.masked_fill(~targeted_BL, 0.0), f"this language and {noise}"), (1, 1))
 
 
 def state_posteriors(language: HiddenMarkov, symbols_BL: Tensor, view: StateView) -> Tensor:
@@ -164,3 +172,13 @@ def _finite(values: Tensor, source: str) -> Tensor:
             f"from, and how they were corrupted"
         )
     return values
+
+
+def _later(values_BT: Tensor, shift: int, fill: float) -> Tensor:
+    """Values moved `shift` positions to the right, or to the left if it is negative; what comes in is `fill`."""
+    moved_BT = values_BT.roll(shift, dims=1)
+    if shift > 0:
+        moved_BT[:, :shift] = fill
+    elif shift < 0:
+        moved_BT[:, shift:] = fill
+    return moved_BT

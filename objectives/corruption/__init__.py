@@ -1,5 +1,16 @@
 from objectives.corruption.corruption import Corrupted, Corruption
+from objectives.corruption.rate import Drawn, Rate, Scheduled
 from objectives.corruption.replacement import Replacement
 from objectives.corruption.selection import Bernoulli, ExactCount, Selection
 
-__all__ = ["Bernoulli", "Corrupted", "Corruption", "ExactCount", "Replacement", "Selection"]
+__all__ = [
+    "Bernoulli",
+    "Corrupted",
+    "Corruption",
+    "Drawn",
+    "ExactCount",
+    "Rate",
+    "Replacement",
+    "Scheduled",
+    "Selection",
+]

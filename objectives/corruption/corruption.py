@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from objectives.channel import Noise
+from objectives.corruption.rate import Rate, as_rate
 from objectives.corruption.replacement import Replacement
 from objectives.corruption.selection import Bernoulli, Selection
 from objectives.training.randomness import Key
@@ -35,8 +37,8 @@ class Corruption:
         ValueError: when the rate is outside (0, 1] or the mix does not sum to 1.
     """
 
-    rate: float = 0.15
-    """Share of the regular positions that is selected."""
+    rate: float | Rate = 0.15
+    """Share of the regular positions that is selected: a number, or the class path of a Rate with its settings."""
     mask: float = 0.8
     """Share of the selected positions whose token becomes [MASK]."""
     random: float = 0.1
@@ -47,8 +49,7 @@ class Corruption:
     """How positions are selected: Bernoulli, ExactCount, or the class path of another selection."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"the mask rate must be in (0, 1], but is {self.rate}")
+        _ = self.rates  # refuses a number that is no rate
         if not isinstance(self.selection, Selection):
             raise ValueError(f"selection must be a Selection, such as Bernoulli(), but is {self.selection!r}")
         _ = self.replacement  # refuses a mix that does not sum to 1
@@ -59,12 +60,31 @@ class Corruption:
         return Replacement(self.mask, self.random, self.keep)
 
     @property
+    def rates(self) -> Rate:
+        """The rate of each block."""
+        return as_rate(self.rate)
+
+    @property
     def name(self) -> str:
         """Rate, mix and, unless it is Bernoulli's, the selection, as the records call them."""
         selection = "" if isinstance(self.selection, Bernoulli) else f", {self.selection.name}"
-        return f"{100 * self.rate:g} %, {self.replacement.name}{selection}"
+        return f"{self.rates.name}, {self.replacement.name}{selection}"
 
     def __call__(self, tokens_BT: Tensor, key: Key, vocabulary: Vocabulary) -> Corrupted:
         """Corrupt clean tokens; a pure function of (tokens, key)."""
-        selected_BT = self.selection(~vocabulary.is_special(tokens_BT), self.rate, key)
+        selected_BT = self.selection(~vocabulary.is_special(tokens_BT), self.rates.of_blocks(key), key)
         return Corrupted(self.replacement(tokens_BT, selected_BT, key, vocabulary), selected_BT)
+
+    def noise(self, spent: float) -> Noise | None:
+        """What it does to each token when a share `spent` of the budget has been read; None where that is no product
+        over positions: the selections of a block depend on one another, or have a rate that nobody knows.
+
+        Where every selected token becomes [MASK] and no other one does, what is hidden is plain to see, and the rate
+        says nothing more about what it was: any will do.
+        """
+        rate = self.rates.one(spent)
+        if rate is None and self.mask == 1:
+            rate = self.rates.mean(spent)
+        if rate is None or not isinstance(self.selection, Bernoulli):
+            return None
+        return Noise(rate, self.mask, self.random, self.keep)

@@ -23,8 +23,9 @@ class Selection(ABC):
         return type(self).__name__
 
     @abstractmethod
-    def __call__(self, regular_BT: Tensor, rate: float, key: Key) -> Tensor:
-        """True at the selected positions, about `rate` of those where `regular_BT` is True and none elsewhere.
+    def __call__(self, regular_BT: Tensor, rate_B1: Tensor, key: Key) -> Tensor:
+        """True at the selected positions: of those where `regular_BT` is True about the share `rate_B1` of each block
+        (float64), and none elsewhere.
 
         A pure function; what is drawn for a block depends neither on the other blocks nor on their order.
         """
@@ -32,18 +33,18 @@ class Selection(ABC):
 
 @dataclass(frozen=True)
 class Bernoulli(Selection):
-    """Each regular position with probability `rate`, independently of the others."""
+    """Each regular position with the probability of its block's rate, independently of the others."""
 
-    def __call__(self, regular_BT: Tensor, rate: float, key: Key) -> Tensor:
-        return regular_BT & (uniform(key, "selection", regular_BT.shape[1]) < rate)
+    def __call__(self, regular_BT: Tensor, rate_B1: Tensor, key: Key) -> Tensor:
+        return regular_BT & (uniform(key, "selection", regular_BT.shape[1]) < rate_B1)
 
 
 @dataclass(frozen=True)
 class ExactCount(Selection):
     """Of the n regular positions of a block exactly floor(rate * n + 1/2), a uniform subset; it may be empty."""
 
-    def __call__(self, regular_BT: Tensor, rate: float, key: Key) -> Tensor:
+    def __call__(self, regular_BT: Tensor, rate_B1: Tensor, key: Key) -> Tensor:
         draw_BT = uniform(key, "selection", regular_BT.shape[1])
-        count_B = torch.floor(rate * regular_BT.sum(1, dtype=torch.float64) + 0.5)
+        count_B1 = torch.floor(rate_B1 * regular_BT.sum(1, keepdim=True, dtype=torch.float64) + 0.5)
         order_BT = draw_BT.masked_fill(~regular_BT, 2.0).argsort(dim=1, stable=True).argsort(dim=1)
-        return regular_BT & (order_BT < count_B[:, None])
+        return regular_BT & (order_BT < count_B1)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from torch import nn
 from torch.optim import AdamW
+
+PLACES = 1000
+"""At which a budget is looked at for a mean."""
+
+
+def mean_over_budget(value: Callable[[float], float]) -> float:
+    """Mean of what depends on the share of the budget that has been read, at PLACES middles of its parts."""
+    values = [value((place + 0.5) / PLACES) for place in range(PLACES)]
+    return values[0] if len(set(values)) == 1 else math.fsum(values) / PLACES
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class Budget:
     """Tokens read, over all devices; rounded up to whole optimiser steps."""
     flops: float | None = None
     """Training operations (forward and backward), turned into tokens by the formula of objectives/training/flops.py
-    at the nominal density of the objective."""
+    at the nominal densities of the objective."""
 
     def __post_init__(self) -> None:
         given = [value for value in (self.tokens, self.flops) if value is not None]

@@ -23,15 +23,22 @@ _SECOND = -0x6B2FB644ECCEEE15  # 0x94D049BB133111EB
 
 
 class Key(NamedTuple):
-    """What a draw is for. epoch_B and index_B: (B,) int64, the pass over the data and the block in it."""
+    """What a view of blocks is made by, besides their tokens: what each draw is for, and how far training is."""
 
     seed: int
     epoch_B: Tensor
+    """The pass over the data, (B,) int64."""
     index_B: Tensor
+    """The block in it, (B,) int64."""
+    spent: float = 1.0
+    """Share of the budget that has been read, from 0 to 1; no draw depends on it."""
 
 
 def evaluation_key(index_B: Tensor) -> Key:
-    """The key of validation blocks: the same in every run, whatever its seed, and at every evaluation."""
+    """The key of validation blocks: the same in every run, whatever its seed, and at every evaluation.
+
+    What changes over the budget is evaluated as it is at its end.
+    """
     return Key(0, torch.full_like(index_B, EVALUATION_EPOCH), index_B)
 
 

@@ -23,6 +23,6 @@ class Spans(Selection):
         if self.length < 1:
             raise ValueError(f"a span has at least one position, but length is {self.length}")
 
-    def __call__(self, regular_BT: Tensor, rate: float, key: Key) -> Tensor:
-        begins = uniform(key, "span", regular_BT.shape[1] + self.length - 1) < 1 - (1 - rate) ** (1 / self.length)
+    def __call__(self, regular_BT: Tensor, rate_B1: Tensor, key: Key) -> Tensor:
+        begins = uniform(key, "span", regular_BT.shape[1] + self.length - 1) < 1 - (1 - rate_B1) ** (1 / self.length)
         return regular_BT & begins.unfold(1, self.length, 1).any(-1)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from objectives import IGNORE, Key, Objective, Traits, View, uniform
+from objectives import IGNORE, Key, Objective, Past, Traits, View, uniform
 from objectives.clm import next_token
 
 
@@ -34,8 +34,7 @@ class PrefixLM(Objective):
         factors = {"longest prefix": self.longest}
         return Traits("PrefixLM", question, "bidirectional", ("chain_rule",), numeric=factors)
 
-    @property
-    def densities(self) -> tuple[float, ...]:
+    def densities(self, spent: float) -> tuple[float, ...]:
         return (1 - self.longest / 2,)
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
@@ -46,4 +45,4 @@ class PrefixLM(Objective):
         attention_BTT = causal_TT | (place_T < prefix_B1)[:, None, :]
         # A position predicts the next token, which must not be in the prefix that it sees.
         targets_BT = next_token(tokens_BT, self.vocabulary).masked_fill(place_T + 1 < prefix_B1, IGNORE)
-        return (View(tokens_BT, targets_BT, attention_BTT[:, None]),)
+        return (View(tokens_BT, targets_BT, attention_BTT[:, None], shift=1, channel=Past()),)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from objectives import Corruption, Key, Objective, Traits, View
-from objectives.clm import next_token
+from objectives.clm import causal
 from objectives.mlm import cloze
 
 
@@ -38,12 +38,10 @@ class TwoViews(Objective):
             numeric={"masked weight": self.weight},
         )
 
-    @property
-    def densities(self) -> tuple[float, ...]:
-        return (1.0, self.corruption.rate)
+    def densities(self, spent: float) -> tuple[float, ...]:
+        return (1.0, self.corruption.rates.mean(spent))
 
     def views(self, tokens_BT: Tensor, key: Key) -> tuple[View, ...]:
         masked = cloze(tokens_BT, key, self.corruption, self.vocabulary)
         weights_BT = torch.full_like(tokens_BT, self.weight, dtype=torch.float32)
-        causal = View(tokens_BT, next_token(tokens_BT, self.vocabulary), "causal")
-        return (causal, masked._replace(weights_BT=weights_BT))
+        return (causal(tokens_BT, self.vocabulary), masked._replace(weights_BT=weights_BT))

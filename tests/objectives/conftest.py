@@ -1,12 +1,19 @@
 import pytest
 
-from objectives import MLM, Corruption, Objective
+from objectives import MLM, Corruption, Drawn, ExactCount, Objective, Scheduled
 from objectives.class_paths import allow_imports, import_object
 from tests.support.objectives import EXAMPLES, all_objectives, build
 
 allow_imports([EXAMPLES])
-OWN_SELECTION = Corruption(selection=import_object(f"{EXAMPLES}.own_selection.Spans")())
-CASES = {cls.__name__: (cls, {}) for cls in all_objectives()} | {"MLM spans": (MLM, {"corruption": OWN_SELECTION})}
+VARIANTS = {
+    "MLM own spans": (MLM, {"corruption": Corruption(selection=import_object(f"{EXAMPLES}.own_selection.Spans")())}),
+    "MLM exact count": (MLM, {"corruption": Corruption(selection=ExactCount())}),
+    "MLM scheduled rate": (MLM, {"corruption": Corruption(Scheduled(0.3, 0.15))}),
+    "MLM drawn rate": (MLM, {"corruption": Corruption(Drawn(0.0, 1.0), 1, 0, 0)}),
+    "MLM few predicted": (MLM, {"corruption": Corruption(0.4), "prediction_rate": 0.15}),
+    "MLM all tokens": (MLM, {"prediction_rate": 1.0}),
+}
+CASES = {cls.__name__: (cls, {}) for cls in all_objectives()} | VARIANTS
 
 
 @pytest.fixture(params=CASES)

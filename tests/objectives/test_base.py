@@ -2,7 +2,6 @@
 
 import math
 import os
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,8 +9,7 @@ import torch.multiprocessing
 
 import objectives.base
 from objectives import CLM, IGNORE, MLM, Batch, Corruption, Key, evaluation_key
-from objectives.lightning_module import TrainingModule
-from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
+from tests.support.objectives import VOCABULARY, all_objectives, attached, build, make_batch
 
 
 def step(objective, batch, accumulate=1, world_size=1):
@@ -20,8 +18,7 @@ def step(objective, batch, accumulate=1, world_size=1):
 
 def trained(objective, batch, accumulate=1, world_size=1):
     """The loss of a step, and the ledger after it."""
-    module = TrainingModule(objective)
-    module._trainer = SimpleNamespace(accumulate_grad_batches=accumulate, world_size=world_size)
+    module = attached(objective, accumulate, world_size)
     return module.training_step(batch, 0), module.ledger.compute()
 
 
@@ -53,7 +50,7 @@ def test_loss_is_the_brute_force_softmax(cls):
     weighted, nats, count = brute_force_nats(objective, batch)
     assert step(objective, batch).item() == pytest.approx(weighted, rel=1e-5)
     mean, totals = trained(build(cls), batch)
-    assert mean.item() == pytest.approx(weighted / (batch.tokens_BT.numel() * objective.nominal_density), rel=1e-5)
+    assert mean.item() == pytest.approx(weighted / (batch.tokens_BT.numel() * objective.nominal_weight(0)), rel=1e-5)
     assert totals["nats"] == pytest.approx(nats, rel=1e-5)
     assert totals["targets"] == count
 
@@ -83,7 +80,7 @@ def test_accumulated_gradient_is_that_of_one_batch(cls, reduction):
 
 def _mean_gradient(objective, batch):
     *_, count = brute_force_nats(objective, batch)
-    loss = step(objective, batch) * batch.tokens_BT.numel() * objective.nominal_density / count
+    loss = step(objective, batch) * batch.tokens_BT.numel() * objective.nominal_weight(0) / count
     return gradient(objective, loss)
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, IGNORE, Batch, Key, Objective, View, load_objective
+from objectives import CLM, IGNORE, Batch, Key, Noise, Objective, Past, View, load_objective
 from objectives.identity import describe_objective, state_hash
 from objectives.lightning_module import TrainingModule
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores
@@ -71,7 +71,8 @@ DRAWN = {
     "attention": lambda shape: torch.rand(shape[0], 1, shape[1], shape[1]) < 0.5,
     "selected_BT": lambda shape: torch.rand(shape) < 0.5,
     "weights_BT": lambda shape: torch.rand(shape),
-    "channel": lambda shape: torch.rand(()).item(),
+    "shift": lambda shape: int(torch.randint(0, 1000, ())),
+    "channel": lambda shape: Noise(torch.rand(()).item(), 1, 0, 0),
 }
 
 
@@ -128,11 +129,17 @@ def test_views_have_the_shape_of_the_tokens_and_valid_ids(objective):
 
 def test_a_target_is_the_true_token_there_or_next(objective):
     batch = make_batch()
-    following = torch.roll(batch.tokens_BT, -1, dims=1)
     for view in views_of(objective, batch):
         targeted = view.targets_BT != IGNORE
-        true = batch.tokens_BT if view.selected_BT is not None else following
-        assert torch.equal(view.targets_BT[targeted], true[targeted])
+        assert view.shift in (0, 1) and not targeted[:, batch.tokens_BT.shape[1] - view.shift :].any()
+        assert torch.equal(view.targets_BT[targeted], batch.tokens_BT.roll(-view.shift, dims=1)[targeted])
+
+
+def sees(view: View, position: int, source: int) -> bool:
+    """Whether a position of the first block sees another, documents left aside."""
+    if isinstance(view.attention, torch.Tensor):
+        return bool(view.attention[0, 0, position, source])
+    return view.attention == "bidirectional" or source <= position
 
 
 def test_special_tokens_are_not_corrupted(objective):
@@ -145,15 +152,15 @@ def test_special_tokens_are_not_corrupted(objective):
 
 
 def test_no_leak(objective):
-    """No hidden state that predicts a target depends on it: under [MASK], or to the left of a causal target."""
+    """No hidden state that predicts a target depends on it, where it is under [MASK], or where its position does not
+    see it."""
     objective.eval()
     batch = make_batch(blocks=1)
     for number, view in enumerate(views_of(objective, batch)):
-        for position in range(batch.tokens_BT.shape[1]):
-            causal = view.selected_BT is None
-            source = position + 1 if causal else position
-            if view.targets_BT[0, position] == IGNORE or not (causal or view.inputs_BT[0, position] == VOCABULARY.mask):
-                continue
+        for position in (view.targets_BT[0] != IGNORE).nonzero().flatten().tolist():
+            source = position + view.shift
+            if sees(view, position, source) and view.inputs_BT[0, source] != VOCABULARY.mask:
+                continue  # it is shown, or another in its place
             if VOCABULARY.is_special(batch.tokens_BT[0, source]):
                 continue  # a changed [SEP] would change the documents themselves
             other_tokens = batch.tokens_BT.clone()
@@ -164,8 +171,22 @@ def test_no_leak(objective):
             with torch.no_grad():
                 hidden = objective.encode(view, batch.tokens_BT)
                 other_hidden = objective.encode(other, other_tokens)
-            predicting = slice(0 if causal else position, position + 1)
-            torch.testing.assert_close(hidden[0, predicting], other_hidden[0, predicting], rtol=0, atol=1e-6)
+            torch.testing.assert_close(hidden[0, position], other_hidden[0, position], rtol=0, atol=1e-6)
+
+
+def test_what_a_channel_says_is_true_of_the_view(objective):
+    batch = make_batch()
+    for view in views_of(objective, batch):
+        targeted = view.targets_BT != IGNORE
+        if isinstance(view.channel, Past):
+            assert view.shift == 1 and torch.equal(view.inputs_BT, batch.tokens_BT)
+            for row, position in targeted.nonzero().tolist():
+                one = View(*(field[row : row + 1] if isinstance(field, torch.Tensor) else field for field in view))
+                assert all(sees(one, position, other) == (other <= position) for other in range(len(targeted[0])))
+        elif isinstance(view.channel, Noise):
+            assert view.attention == "bidirectional"
+            unselected = targeted.roll(view.shift, dims=1) & ~view.selected_BT
+            assert bool(unselected.any()) == (view.channel.predicted_besides > 0)
 
 
 def test_same_seed_same_initial_encoder_for_all():

@@ -8,16 +8,7 @@ import pytest
 import torch
 
 from objectives import CLM, MLM, Diverged, OptimizerConfig
-from objectives.lightning_module import TrainingModule
-from tests.support.objectives import all_objectives, build, make_batch
-
-
-def attached(objective, precision="32-true"):
-    module = TrainingModule(objective)
-    module._trainer = SimpleNamespace(
-        accumulate_grad_batches=1, world_size=1, precision=precision, global_step=0, optimizers=[]
-    )
-    return module
+from tests.support.objectives import all_objectives, attached, build, make_batch
 
 
 @pytest.mark.parametrize("cls", all_objectives())
@@ -98,7 +89,7 @@ def test_no_step_is_taken_after_one_that_diverged(bad):
 
 
 def test_mixed_precision_of_16_bits_looks_for_overflow_itself():
-    module = attached(build(MLM), "16-mixed")
+    module = attached(build(MLM), precision="16-mixed")
     optimizer = module.configure_optimizers()
     assert not optimizer.defaults["fused"], "a fused one would be clipped before it is scaled back"
     gradients_of(module.parameters(), float("inf"))

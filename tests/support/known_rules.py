@@ -10,7 +10,7 @@ from functools import cache
 
 from experiments.data import GeneratedData
 from experiments.languages.hidden_markov import HiddenMarkov
-from objectives import Corruption
+from objectives import Noise
 
 Symbols = tuple[int, ...]
 Target = tuple[tuple[int | None, ...], int, int]
@@ -47,26 +47,26 @@ def text_probabilities(language: HiddenMarkov) -> dict[Symbols, float]:
     return total
 
 
-def _outcomes(symbol: int, corruption: Corruption, symbols: int) -> Iterator[tuple[bool, int | None, float]]:
+def _outcomes(symbol: int, noise: Noise, symbols: int) -> Iterator[tuple[bool, int | None, float]]:
     """All (selected, shown, probability) of one position: not selected, masked, kept, or each replacement."""
-    rate = corruption.rate
-    yield False, symbol, 1 - rate
-    yield True, None, rate * corruption.mask
-    yield True, symbol, rate * corruption.keep
+    yield False, symbol, 1 - noise.rate
+    yield True, None, noise.rate * noise.mask
+    yield True, symbol, noise.rate * noise.keep
     for other in range(symbols):
-        yield True, other, rate * corruption.random / symbols
+        yield True, other, noise.rate * noise.random / symbols
 
 
 @cache
-def enumerate_targets(language: HiddenMarkov, corruption: Corruption) -> dict[Target, float]:
+def enumerate_targets(language: HiddenMarkov, noise: Noise) -> dict[Target, float]:
     """The probability of each target, over all blocks, selections and replacements."""
     mass: dict[Target, float] = defaultdict(float)
     for symbols, p in text_probabilities(language).items():
-        choices = [[o for o in _outcomes(symbol, corruption, language.symbols) if o[2]] for symbol in symbols]
+        choices = [[o for o in _outcomes(symbol, noise, language.symbols) if o[2]] for symbol in symbols]
         for outcome in itertools.product(*choices):
             q = p * math.prod(o[2] for o in outcome)
             shown = tuple(o[1] for o in outcome)
             for i, (selected, _, _) in enumerate(outcome):
-                if selected:
-                    mass[shown, i, symbols[i]] += q
+                predicted = noise.predicted if selected else noise.predicted_besides
+                if predicted:
+                    mass[shown, i, symbols[i]] += q * predicted
     return mass

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from objectives import Batch, Budget, EncoderConfig, Objective, OptimizerConfig,
 from objectives.identity import constructor_types
 from objectives.inference.language_model import ObjectiveLanguageModel
 from objectives.inference.scoring import Scores, score_sentences
+from objectives.lightning_module import TrainingModule
 
 VOCABULARY = Vocabulary(size=40, pad=0, unknown=1, cls=2, sep=3, mask=4, specials=(0, 1, 2, 3, 4, 17))
 HOLES = replace(VOCABULARY, unused=(5, 6, 7, 16, 20, 38, 39))
@@ -56,6 +58,17 @@ def build(cls: type[Objective], **changes: Any) -> Objective:
     objective = cls(**(arguments | changes))
     enlarge(objective)
     return objective
+
+
+def attached(
+    objective: Objective, accumulate: int = 1, world_size: int = 1, precision: str = "32-true"
+) -> TrainingModule:
+    """What Lightning trains of an objective, as in the first step of a Trainer."""
+    module = TrainingModule(objective)
+    module._trainer = SimpleNamespace(  # type: ignore[assignment]
+        accumulate_grad_batches=accumulate, world_size=world_size, precision=precision, global_step=0, optimizers=[]
+    )
+    return module
 
 
 def enlarge(module: torch.nn.Module) -> None:

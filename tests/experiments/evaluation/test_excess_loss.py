@@ -67,7 +67,7 @@ def enumerated(cls):
             for t, target in enumerate(tokens):
                 mass[tuple(tokens[:t])][target] += p
     else:
-        for (shown, i, true), p in enumerate_targets(LANGUAGE, CORRUPTION).items():
+        for (shown, i, true), p in enumerate_targets(LANGUAGE, CORRUPTION.noise(1.0)).items():
             mass[tuple(MASK if s is None else FIRST_SYMBOL + s for s in shown), i][FIRST_SYMBOL + true] += p
     return mass
 
@@ -118,7 +118,7 @@ def test_with_a_view_whose_bayes_loss_is_unknown_there_is_no_excess():
 
     def views(tokens, key):
         (view,) = objective.views(tokens, key)
-        return view, view._replace(attention="bidirectional")
+        return view, view._replace(channel=None)
 
     assert "excess_loss" in validation_loss(objective, data)
     assert "excess_loss" not in validation_loss(objective, data, views)

@@ -14,14 +14,14 @@ from scipy import stats
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
 from experiments.languages.hidden_markov_bayes import (
     bayes_accuracy,
+    bayes_loss,
     clm_bayes_loss,
     mlm_bayes_loss,
     state_posteriors,
 )
-from objectives import IGNORE, Corruption, ExactCount
+from objectives import IGNORE, Corruption, Drawn, ExactCount, Noise, evaluation_key
 from objectives.clm import next_token
 from objectives.mlm import cloze
-from objectives.training.randomness import evaluation_key
 from tests.support.known_rules import enumerate_blocks, enumerate_targets, text_probabilities
 
 FALSE_ALARM = 1e-6
@@ -34,6 +34,14 @@ CORRUPTIONS = [
     for rate in (0.15, 0.5, 1.0)
     for mix in (BERT, (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.5, 0), (0, 0.3, 0.7), (0.6, 0, 0.4))
 ]
+PREDICTED = [None, 0.1, 0.7, 1.0]
+"""Share of the tokens that is predicted: the selected ones, some of them, others besides, all."""
+
+
+def noise_of(corruption, prediction_rate=None):
+    tokens = TINY.tokens_BT(torch.zeros(1, TINY.length, dtype=torch.int64))
+    view = cloze(tokens, evaluation_key(torch.tensor([0])), corruption, TINY.vocabulary(), prediction_rate)
+    return view.channel
 
 
 def test_rules_are_distributions_and_the_start_is_stationary():
@@ -135,16 +143,18 @@ def test_clm_bayes_loss_averages_to_the_entropy_of_a_block(language):
     assert abs(float(nats.mean()) - entropy) < 4 * float(nats.std()) / math.sqrt(len(nats))
 
 
+@pytest.mark.parametrize("prediction_rate", PREDICTED)
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
 @pytest.mark.parametrize("language", [TINY, THREE], ids=["2x3x4", "3x2x3"])
-def test_mlm_bayes_loss_is_that_of_enumeration(language, corruption):
-    mass = enumerate_targets(language, corruption)
+def test_mlm_bayes_loss_is_that_of_enumeration(language, corruption, prediction_rate):
+    noise = noise_of(corruption, prediction_rate)
+    mass = enumerate_targets(language, noise)
     given = defaultdict(float)
     for (shown, i, _), p in mass.items():
         given[shown, i] += p
     inputs = [[MASK if s is None else FIRST_SYMBOL + s for s in shown] for shown, _, _ in mass]
     targets = [[FIRST_SYMBOL + true if t == i else IGNORE for t in range(language.length)] for _, i, true in mass]
-    nats = mlm_bayes_loss(language, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), corruption)
+    nats = mlm_bayes_loss(language, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), noise)
     expected = [[0.0] * (language.length + 2) for _ in mass]
     for row, ((shown, i, _), p) in zip(expected, mass.items(), strict=True):
         row[1 + i] = -math.log(p / given[shown, i])
@@ -155,21 +165,47 @@ def framed(rows, first, last):
     return torch.tensor([[first, *row, last] for row in rows])
 
 
+@pytest.mark.parametrize("prediction_rate", PREDICTED)
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=str)
-def test_mlm_bayes_loss_is_the_least_mean_loss_of_sampled_targets(corruption):
+def test_mlm_bayes_loss_is_the_least_mean_loss_of_sampled_targets(corruption, prediction_rate):
     """Over the pipeline's own masks its mean is the enumerated optimum, within four standard errors."""
-    mass = enumerate_targets(TINY, corruption)
+    mass = enumerate_targets(TINY, noise_of(corruption, prediction_rate))
     given = defaultdict(float)
     for (shown, i, _), p in mass.items():
         given[shown, i] += p
     least = -sum(p * math.log(p / given[shown, i]) for (shown, i, _), p in mass.items())
     index = torch.arange(10_000)
     tokens = TINY.tokens_BT(TINY.sample("validation", index)[1])
-    view = cloze(tokens, evaluation_key(index), corruption, TINY.vocabulary())
-    nats = mlm_bayes_loss(TINY, view.inputs_BT, view.targets_BT, corruption)
+    view = cloze(tokens, evaluation_key(index), corruption, TINY.vocabulary(), prediction_rate)
+    nats = bayes_loss(TINY, view, tokens)
     assert not nats[view.targets_BT == IGNORE].any()
     block = nats.sum(1)
     assert abs(float(block.mean()) - least) <= 4 * float(block.std()) / math.sqrt(len(block)) + 1e-12
+
+
+@pytest.mark.parametrize("rate", [Drawn(0.0, 1.0), Drawn(0.2, 0.6)])
+def test_where_every_selected_token_is_masked_the_rate_of_a_block_does_not_matter(rate):
+    """The optimum over blocks with rates of their own, from an integral over the rate of what enumeration gives."""
+    places = [(place + 0.5) / 200 for place in range(200)]
+    mass = defaultdict(float)
+    for place in places:
+        at = rate.low + (rate.high - rate.low) * place
+        for target, p in enumerate_targets(TINY, Noise(at, 1, 0, 0)).items():
+            mass[target] += p / len(places)
+    given = defaultdict(float)
+    for (shown, i, _), p in mass.items():
+        given[shown, i] += p
+    inputs = [[MASK if s is None else FIRST_SYMBOL + s for s in shown] for shown, _, _ in mass]
+    targets = [[FIRST_SYMBOL + true if t == i else IGNORE for t in range(TINY.length)] for _, i, true in mass]
+    noise = noise_of(Corruption(rate, 1, 0, 0))
+    nats = mlm_bayes_loss(TINY, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), noise).sum(1)
+    expected = [-math.log(p / given[shown, i]) for (shown, i, _), p in mass.items()]
+    torch.testing.assert_close(nats, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-10)
+
+
+def test_a_rate_that_nobody_knows_and_positions_that_depend_on_each_other_have_no_bayes_loss():
+    for corruption in (Corruption(Drawn(0.1, 0.9)), Corruption(selection=ExactCount())):
+        assert noise_of(corruption) is None
 
 
 @pytest.mark.parametrize("language", [TINY, THREE])
@@ -213,7 +249,7 @@ def test_a_full_size_bayes_loss_stays_finite():
     assert clm_bayes_loss(language, tokens).isfinite().all()
     for corruption in CORRUPTIONS:
         view = cloze(tokens, evaluation_key(index), corruption, language.vocabulary())
-        nats = mlm_bayes_loss(language, view.inputs_BT, view.targets_BT, corruption)
+        nats = mlm_bayes_loss(language, view.inputs_BT, view.targets_BT, view.channel)
         assert nats.isfinite().all()
         assert (nats > -1e-12).all()
 
@@ -249,12 +285,10 @@ def test_what_has_no_bayes_loss_is_refused():
     tokens = TINY.tokens_BT(torch.tensor([[0, 1, 2, 1]]))
     targets = tokens.masked_fill(tokens != FIRST_SYMBOL + 2, IGNORE)
     masked = tokens.masked_fill(targets != IGNORE, MASK)
-    with pytest.raises(ValueError, match="selections of a block depend on one another"):
-        mlm_bayes_loss(TINY, masked, targets, Corruption(selection=ExactCount()))
     with pytest.raises(ValueError, match="cannot arise"):
-        mlm_bayes_loss(TINY, masked, targets, Corruption(0.15, 0, 0.5, 0.5))
+        mlm_bayes_loss(TINY, masked, targets, Noise(0.15, 0, 0.5, 0.5))
     with pytest.raises(ValueError, match="never targets"):
-        mlm_bayes_loss(TINY, masked, tokens, Corruption())
+        mlm_bayes_loss(TINY, masked, tokens, Noise(0.15, 0.8, 0.1, 0.1))
     with pytest.raises(ValueError, match="the Bayes loss is that of blocks"):
         clm_bayes_loss(TINY, masked)
     with pytest.raises(ValueError, match="another length"):

@@ -204,7 +204,11 @@ def test_what_a_run_leaves(text, tmp_path):
     record = durable.read_json(run / run_directory.RUN)
     assert (record["objective"], record["attention"]) == ("MLM", "bidirectional")
     assert record["traits"]["numeric"] == {"mask rate": 0.3}
-    assert record["traits"]["categorical"] == {"corruption mix": "80/10/10", "selection": "Bernoulli"}
+    assert record["traits"]["categorical"] == {
+        "corruption mix": "80/10/10",
+        "selection": "Bernoulli",
+        "rate schedule": "constant",
+    }
     assert record["budget_tokens"] == 30 * 64 and record["nominal_density"] == 0.3
     assert run_directory.run_state(run).state == "done"
     assert durable.read_json(run / run_directory.ENVIRONMENT)["threads"] == 1

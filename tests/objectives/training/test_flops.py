@@ -10,9 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from objectives import CLM, MLM, Budget, Corruption, Encoder, EncoderConfig
 from objectives.encoder.targets import SPARSE, TargetPositions
-from objectives.lightning_module import TrainingModule
 from objectives.training.flops import forward_flops, training_flops
-from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch
+from tests.support.objectives import VOCABULARY, all_objectives, attached, build, make_batch
 
 
 @pytest.mark.parametrize("attention", ["causal", "bidirectional"])
@@ -39,7 +38,7 @@ def test_flops_are_what_torch_counts(attention, most, depth):
 def test_ledger_flops_follow_the_formula():
     objective = build(CLM)
     batch = make_batch(blocks=4, length=32)
-    module = TrainingModule(objective)
+    module = attached(objective)
     module.training_step(batch, 0)
     totals = module.ledger.compute()
     config = objective.encoder.config
@@ -51,7 +50,7 @@ def test_ledger_flops_follow_the_formula():
 @pytest.mark.parametrize("cls", all_objectives())
 def test_ledger_flops_are_what_torch_counts_in_a_training_step(cls):
     """However many views there are: each costs a body and a head, while tokens are counted once."""
-    module, batch = TrainingModule(build(cls)), make_batch(blocks=4, length=32)
+    module, batch = attached(build(cls)), make_batch(blocks=4, length=32)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         module.training_step(batch, 0).backward()
     totals = module.ledger.compute()
@@ -64,7 +63,7 @@ def test_a_budget_in_flops_counts_every_view(cls):
     objective = build(cls, budget=Budget(flops=1e9))
     per_token = sum(
         training_flops(objective.encoder.config, VOCABULARY.size, 32, 1, share, share if share <= SPARSE else None)
-        for share in objective.densities
+        for share in objective.densities(0.0)
     )
     assert objective.budget_tokens(32) == math.ceil(1e9 / per_token)
 
