@@ -97,5 +97,5 @@ def masking_choices(corruption: Corruption) -> dict[str, str]:
     return {
         "corruption mix": corruption.replacement.name,
         "selection": corruption.selection.name,
-        "rate schedule": "constant" if isinstance(corruption.rate, float | int) else corruption.rates.name,
+        "rate schedule": corruption.rates.name,
     }

@@ -107,7 +107,7 @@ def _axes(arms: Sequence[Arm]) -> list[Factor]:
 
 
 def _traits(arms: Sequence[Arm]) -> list[Factor]:
-    """Numeric ones first. The numbers of a trait called a rate are shares, unless one is above 1."""
+    """Numeric ones first. The numbers of a trait called a rate or a share are shares, unless one is above 1."""
     found = []
     for kind in ("numeric", "categorical"):
         traits = {arm: getattr(arm.traits, kind) for arm in arms}
@@ -115,7 +115,7 @@ def _traits(arms: Sequence[Arm]) -> list[Factor]:
             settings = {arm: of_arm[name] for arm, of_arm in traits.items() if name in of_arm}
             if len(set(settings.values())) > 1:
                 numeric = kind == "numeric"
-                is_share = numeric and name.endswith("rate") and max(settings.values()) <= 1
+                is_share = numeric and bool({"rate", "share"} & {*name.split()}) and max(settings.values()) <= 1
                 found.append(Factor(name, numeric, False, is_share, settings))
     return found
 

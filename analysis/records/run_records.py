@@ -168,6 +168,11 @@ class Arm:
         return self.runs[0].traits
 
     @property
+    def density(self) -> float | None:
+        """Targets per token read, as planned; None where no run has begun."""
+        return next((run.nominal_density for run in self.runs if run.nominal_density is not None), None)
+
+    @property
     def factors(self) -> dict[str, str]:
         return self.runs[0].factors
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.figures.convergence import budget_ratios_figure, budgets_figure
 from analysis.figures.density import density_figure
+from analysis.figures.density_ladder import density_ladder_figure
 from analysis.figures.final_scores import final_scores_figure
 from analysis.figures.learning_curves import by_figure, learning_curves_figure
 from analysis.figures.own_scores import own_scores_figure
@@ -19,7 +20,7 @@ from analysis.tables.convergence import (
     crossovers_by_seed_table,
     crossovers_table,
 )
-from analysis.tables.density import density_table
+from analysis.tables.density import density_ladder_table, density_table
 from analysis.tables.factors import published_table
 from analysis.tables.final_scores import (
     final_differences_table,
@@ -122,6 +123,9 @@ def _density(group: Results) -> Section:
     section = Section("density", "Supervision density", tables=[density_table(group)])
     section.text = ["Targets for each token read, as planned and as it came out, and what they cost."]
     section.add_drawing(density_figure(group))
+    if len({round(rung, 2) for arm in group.arms if (rung := arm.density) is not None}) > 2:
+        section.tables.append(density_ladder_table(group, group.headline_metrics))
+        section.add_drawing(density_ladder_figure(group, group.headline_metrics))
     return section
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from analysis.figures.factor_curves import factor_curves_figure
-from analysis.records.factors import Factor, varying_factors
+from analysis.figures.heat_map import heat_map_figure
+from analysis.records.factors import Factor, Setting, varying_factors
 from analysis.records.labels import bracketed, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
 from analysis.sections.document import Section
-from analysis.statistics.factor_effects import Best, Line, best_setting, interactions, lines
+from analysis.statistics.factor_effects import Best, Line, best_setting, interactions, lines, surfaces
 from analysis.tables.factors import (
     best_settings_table,
     factor_differences_table,
@@ -30,6 +31,11 @@ def factor_sections(group: Results) -> list[Section]:
     if not quantities:
         return []
     sections = [_factor(group, factors, factor, quantities) for factor in factors if not _is_treatment(group, factor)]
+    if crossed := surfaces(group, factors):
+        section = Section("surfaces", "By two numbers at once")
+        for surface in crossed:
+            section.add_drawing(heat_map_figure(group, surface, group.headline_metrics or quantities))
+        sections.append(section)
     if found := interactions(group, factors):
         text = "Whether the effect of one factor depends on another; all others are equal in the arms compared."
         if not (table := interactions_table(found, quantities)).shown:
@@ -50,7 +56,7 @@ def best_sentences(group: Results) -> list[str]:
 
 
 def _best_sentence(factor: Factor, compared: list[Line], quantity: Quantity) -> str:
-    found = [(line.name, best_setting(line, quantity)) for line in compared]
+    found = [(line.name, best_setting(line.arms, quantity)) for line in compared]
     best = {name: _best_text(factor, one) for name, one in found if not isinstance(one, Missing)}
     if not best:
         return ""
@@ -61,7 +67,7 @@ def _best_sentence(factor: Factor, compared: list[Line], quantity: Quantity) -> 
     return f"Best {factor.name} by {with_unit(quantity)}: {each}."
 
 
-def _best_text(factor: Factor, best: Best) -> str:
+def _best_text(factor: Factor, best: Best[Setting]) -> str:
     """`30 % (not distinguishable from: 15 %; 50 %)`."""
     notes = [f"not distinguishable from: {settings_text(factor, best.alike)}"] if best.alike else []
     if best.score.n == 1:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from analysis.records.factors import Factor, Setting, context_of, held_equal
 from analysis.records.results import Results
@@ -38,15 +39,34 @@ class Line:
         return [compare(arm, self.reference) for arm in self.arms.values() if arm is not self.reference]
 
 
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Arms that differ by two numeric factors alone: by the settings of both."""
+
+    factors: tuple[Factor, Factor]
+    context: str
+    """What else they are, where that tells them from others."""
+    arms: dict[Cell, Arm]
+
+    @property
+    def name(self) -> str:
+        """Its context, or the objective of its arms."""
+        return self.context or " and ".join(dict.fromkeys(arm.objective for arm in self.arms.values()))
+
+
+Where = TypeVar("Where")
+"""A setting of one factor, or of several."""
+
+
 @dataclass(frozen=True)
-class Best:
+class Best(Generic[Where]):
     """The setting with the best mean over the seeds that are finished at every setting that has scores."""
 
-    setting: Setting
+    setting: Where
     score: Interval
-    alike: tuple[Setting, ...]
+    alike: tuple[Where, ...]
     """Settings whose paired difference to the best one is not distinguishable from 0."""
-    unknown: tuple[Setting, ...]
+    unknown: tuple[Where, ...]
     """Settings without a final score."""
 
 
@@ -101,14 +121,26 @@ def reference_setting(group: Results, factor: Factor, among: Iterable[Setting]) 
     return next(setting for setting in planned if setting in found)
 
 
-def best_setting(line: Line, quantity: Quantity) -> Best | Missing:
-    """The best setting of a line, and those not distinguishable from it; or why none can be named."""
-    scores = {setting: found for setting, arm in line.arms.items() if (found := final_scores(arm, quantity))}
-    unknown = tuple(setting for setting in line.arms if setting not in scores)
+def surfaces(group: Results, factors: Sequence[Factor]) -> list[Surface]:
+    """Every two numeric factors that were crossed, at least twice in each."""
+    found = []
+    for one, other in itertools.combinations([factor for factor in factors if factor.numeric], 2):
+        if one.determines(other) or other.determines(one):
+            continue
+        for context, cells in _crossed(group, factors, one, other):
+            if all(len({cell[i] for cell in cells}) > 1 for i in (0, 1)) and len(cells) > 3:
+                found.append(Surface((one, other), context, cells))
+    return found
+
+
+def best_setting(arms: Mapping[Where, Arm], quantity: Quantity) -> Best[Where] | Missing:
+    """The best setting of some arms, and those not distinguishable from it; or why none can be named."""
+    scores = {setting: found for setting, arm in arms.items() if (found := final_scores(arm, quantity))}
+    unknown = tuple(setting for setting in arms if setting not in scores)
     if len(scores) < 2:
-        return next(line.arms[setting].why_missing(quantity) for setting in unknown)
+        return next(arms[setting].why_missing(quantity) for setting in unknown)
     first = next(iter(scores))
-    pairs = [compare(line.arms[setting], line.arms[first]) for setting in scores if setting != first]
+    pairs = [compare(arms[setting], arms[first]) for setting in scores if setting != first]
     why_not = next((why for pair in pairs if (why := pair.incomparable(quantity)) is not None), None)
     if why_not is not None:
         return why_not

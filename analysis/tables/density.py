@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from analysis.records.labels import AXES, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
-from analysis.statistics.density import density
+from analysis.statistics.density import LADDER, density, density_ladder
 from analysis.statistics.intervals import t_interval
 from analysis.tables.table import Column, Table, Value
+from experiments.records.quantities import Quantity
 
 
 def density_table(group: Results) -> Table:
@@ -22,6 +26,27 @@ def density_table(group: Results) -> Table:
     )
     rows = [_row(arm) for arm in group.arms]
     return Table("density", "Supervision density so far, mean over seeds.", columns, rows)
+
+
+def density_ladder_table(group: Results, quantities: Sequence[Quantity]) -> Table:
+    """Scores of all arms by density, at budgets that all have spent: equal tokens, and equal FLOPs."""
+    columns = (Column("arm"), Column("targets per token", "score"), Column("quantity"), *_equal_budgets())
+    rows: list[tuple[Value, ...]] = []
+    for quantity in quantities:
+        ladder = density_ladder(group.arms, quantity, LADDER)
+        for arm in sorted(ladder, key=lambda one: ladder[one].density):
+            missing = Missing("no snapshot within the common budget")
+            scores = (ladder[arm].scores.get(axis, missing) for axis in LADDER)
+            rows.append((arm.name, ladder[arm].density, with_unit(quantity), *scores))
+    caption = (
+        "The ladder of supervision density: mean scores over seeds [95 % interval] at the largest budget that every "
+        "finished run has spent, interpolated in its log between two snapshots."
+    )
+    return Table("density_ladder", caption, columns, rows)
+
+
+def _equal_budgets() -> Iterator[Column]:
+    return (Column(f"at equal {AXES[axis].label}", "score", True) for axis in LADDER)
 
 
 def _row(arm: Arm) -> tuple[Value, ...]:

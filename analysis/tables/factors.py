@@ -82,7 +82,7 @@ def best_settings_table(factor: Factor, lines: Sequence[Line], quantities: Seque
     rows: list[tuple[Value, ...]] = []
     for line in lines:
         for quantity in quantities:
-            best = best_setting(line, quantity)
+            best = best_setting(line.arms, quantity)
             if isinstance(best, Missing):
                 rows.append((line.name, with_unit(quantity), best, best, best, best))
                 continue

@@ -19,6 +19,12 @@ GISSEROT = (
     "arXiv:2507.00994 (610M parameters, 40 % masked, one pretraining run for each score)"
 )
 
+ANKNER = "Ankner et al. 2024, Dynamic Masking Rate Schedules for MLM Pretraining, EACL"
+ELECTRA = (
+    "Clark et al. 2020, ELECTRA: Pre-training Text Encoders as Discriminators Rather Than Generators, ICLR "
+    "(BERT, and All-Tokens MLM)"
+)
+
 
 @dataclass(frozen=True)
 class PublishedScores:
@@ -78,5 +84,25 @@ OBJECTIVE = PublishedScores(
     },
 )
 
-BY_FACTOR = {"mask rate": MASK_RATE, "corruption mix": MIX}
+SCHEDULE = PublishedScores(
+    ANKNER,
+    ("GLUE",),
+    {"15 %": (83.83,), "30 %": (84.12,), "30 → 15 %, linear": (84.29,), "15 → 30 %, linear": (83.71,)},
+)
+
+PREDICTION_RATE = PublishedScores(ELECTRA, ("GLUE",), {0.15: (82.2,), 1.0: (84.3,)})
+
+SHARE_OF_CLM = PublishedScores(
+    GISSEROT,
+    ("sequence classification",),
+    {0.0: (87.00,), 0.25: (87.85,), 0.5: (87.58,), 0.75: (87.06,), 1.0: (83.58,)},
+)
+
+BY_FACTOR = {
+    "mask rate": MASK_RATE,
+    "corruption mix": MIX,
+    "rate schedule": SCHEDULE,
+    "prediction rate": PREDICTION_RATE,
+    "share of CLM": SHARE_OF_CLM,
+}
 """Tables of papers by the factor that they vary."""

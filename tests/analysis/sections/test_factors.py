@@ -12,13 +12,21 @@ from tests.support.grids import CLM, masked, minimal
 def test_a_crossed_grid_has_curves_tables_best_settings_and_interactions(builder):
     group = crossed_grid(builder)
     sections = factor_sections(group)
-    assert [section.title for section in sections] == ["By learning rate", "By width", "Interactions"]
+    assert [section.title for section in sections] == [
+        "By learning rate",
+        "By width",
+        "By two numbers at once",
+        "Interactions",
+    ]
     assert [table.name for section in sections for table in section.tables] == [
         *("learning_rate", "learning_rate_differences", "learning_rate_best"),
         *("width", "width_differences", "width_best"),
         "interactions",
     ]
-    assert [drawing.name for section in sections for drawing in section.drawings] == ["learning-rate", "width"]
+    assert [drawing.name for section in sections for drawing in section.drawings] == [
+        *("learning-rate", "width"),
+        *("learning-rate-width-clm", "learning-rate-width-mlm"),
+    ]
 
 
 def test_an_axis_of_whole_objectives_adds_no_second_table(pair_grid):

@@ -34,14 +34,14 @@ def test_best_setting_and_those_not_distinguishable_from_it(builder):
         return 0.8 - 0.1 * (rate == 0.0003) - (0.0 if arm == "clm" else 0.2) * (rate == 0.003)
 
     group = crossed_grid(builder, nearly, widths=(64,))
-    clm, mlm = (best_setting(line, WORD_SWAP) for line in lines_by(group, "learning rate"))
+    clm, mlm = (best_setting(line.arms, WORD_SWAP) for line in lines_by(group, "learning rate"))
     assert {clm.setting, *clm.alike} == {0.001, 0.003}
     assert (mlm.setting, mlm.alike, mlm.unknown) == (0.001, (), ())
 
 
 def test_less_is_better_where_the_quantity_says_so(builder):
     group = crossed_grid(builder, lambda arm, rate, width: 0.5 + 100 * rate, quantity=EXCESS_LOSS.name)
-    assert {best_setting(line, EXCESS_LOSS).setting for line in lines_by(group, "learning rate")} == {0.0003}
+    assert {best_setting(line.arms, EXCESS_LOSS).setting for line in lines_by(group, "learning rate")} == {0.0003}
 
 
 def test_settings_without_scores_are_named_and_seeds_missing_anywhere_left_out(builder):
@@ -49,20 +49,20 @@ def test_settings_without_scores_are_named_and_seeds_missing_anywhere_left_out(b
         return rate == 0.003 or (rate == 0.001 and seed == 2)
 
     group = crossed_grid(builder, widths=(64,), skip=skip)
-    best = best_setting(lines_by(group, "learning rate")[0], WORD_SWAP)
+    best = best_setting(lines_by(group, "learning rate")[0].arms, WORD_SWAP)
     assert (best.setting, best.score.n, best.unknown) == (0.001, 2, (0.003,))
 
 
 def test_no_best_setting_without_two_scores(builder):
     group = crossed_grid(builder, widths=(64,), tokens=5_000, state="interrupted")
-    found = best_setting(lines_by(group, "learning rate")[0], WORD_SWAP)
+    found = best_setting(lines_by(group, "learning rate")[0].arms, WORD_SWAP)
     assert isinstance(found, Missing) and "resumable at 5,000" in str(found)
     assert all(isinstance(one.difference(WORD_SWAP), Missing) for one in interactions(group, varying_factors(group)))
 
 
 def test_one_seed_has_a_best_setting_without_an_interval(builder):
     group = crossed_grid(builder, seeds=1)
-    best = best_setting(lines_by(group, "learning rate")[0], WORD_SWAP)
+    best = best_setting(lines_by(group, "learning rate")[0].arms, WORD_SWAP)
     assert best.setting == 0.001 and best.score.low is None
     assert all(one.difference(WORD_SWAP).low is None for one in interactions(group, varying_factors(group)))
 
@@ -103,7 +103,7 @@ def test_a_built_in_interaction_is_found_where_it_is(builder):
 def test_what_is_not_paired_is_refused(builder):
     group = crossed_grid(builder, pairing=lambda rate: {"data": "other"} if rate == 0.003 else {})
     line = lines_by(group, "learning rate")[0]
-    assert str(best_setting(line, WORD_SWAP)) == "missing (refused: not paired)"
+    assert str(best_setting(line.arms, WORD_SWAP)) == "missing (refused: not paired)"
     refused = [one for one in interactions(group, varying_factors(group)) if one.settings[0][0] == 0.003]
     assert refused and all(str(one.difference(WORD_SWAP)) == "missing (refused: not paired)" for one in refused)
 

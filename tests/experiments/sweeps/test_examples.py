@@ -40,7 +40,7 @@ OFFERED = {
     "both": {"chain_rule", "pll"},
 }
 EXPORTED = {"CLM", "MLM", "spans"}
-BAYES_LOSS_KNOWN = {"CLM", "MLM", "both"}
+BAYES_LOSS_KNOWN = {"CLM", "MLM", "both", "prefix 25 %", "prefix 50 %"}
 
 
 def write_grid(directory, data):

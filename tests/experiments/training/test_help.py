@@ -55,7 +55,7 @@ def test_ours_come_first_and_the_trainers_stay_away(help_of):
     assert places == sorted(places)
     assert "--trainer.devices" not in text
     assert "vocabulary VOCABULARY" not in text and "init_args.seed" not in text
-    assert "Share of the regular positions that is selected." in text
+    assert "Share of the regular positions that is selected" in text
     assert text.count("\n") < 250
     assert default_of("model", text) == "objectives.MLM"
 

@@ -207,7 +207,7 @@ def test_what_a_run_leaves(text, tmp_path):
     assert record["traits"]["categorical"] == {
         "corruption mix": "80/10/10",
         "selection": "Bernoulli",
-        "rate schedule": "constant",
+        "rate schedule": "30 %",
     }
     assert record["budget_tokens"] == 30 * 64 and record["nominal_density"] == 0.3
     assert run_directory.run_state(run).state == "done"
