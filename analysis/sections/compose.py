@@ -42,7 +42,7 @@ HOW_CURVES_ARE_DRAWN = (
 def compose(results: Results, requested: Sequence[tuple[str, float]], axis: str, log: bool) -> Document:
     """Build the report of a grid; `requested` are thresholds beside the automatic ones."""
     check_requested(results, requested)
-    groups = [compare_within(group, requested) for group in results.data_groups]
+    groups = [compare_within(group, requested, axis) for group in results.data_groups]
     summary, alerts = summarise(results, groups, axis), _alerts(results, groups)
     runs = Section("runs", "Runs", tables=[runs_table(results)])
     if not results.recorded:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from analysis.figures.convergence import budget_ratios_figure, budgets_figure
-from analysis.figures.density import density_figure
-from analysis.figures.density_ladder import density_ladder_figure
+from analysis.figures.density import density_figure, density_ladder_figure
 from analysis.figures.final_scores import final_scores_figure
 from analysis.figures.learning_curves import by_figure, learning_curves_figure
 from analysis.figures.own_scores import own_scores_figure
@@ -92,9 +91,9 @@ def _convergence(found: GroupComparisons, axis: str) -> Section:
     group, pairs = found.results, found.pairs
     section = Section("convergence", "Convergence speed")
     section.text = [
-        f"Budget ({AXES[axis].label} unless said otherwise) at the first crossing of a run's running best, "
-        "interpolated linearly in log budget between two snapshots (of what is drawn on a log scale: in its log as "
-        "well). The CSV files hold every axis and every seed.",
+        f"Budget ({AXES[axis].label} unless said otherwise) at which the monotone fit to a run's curve "
+        "crosses, interpolated linearly in log budget between two of its steps (of what is drawn on a log scale: "
+        "in its log as well). The CSV files hold every axis and every seed.",
         *found.missing,
     ]
     everything = [threshold for some in found.thresholds.values() for threshold in some]

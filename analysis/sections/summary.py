@@ -12,12 +12,14 @@ from analysis.statistics.compare import UNCLEAR, Comparison, mean_final_score
 from analysis.statistics.convergence import counted_crossings, mean_budget, mean_budget_ratio
 from analysis.statistics.density import density
 from analysis.statistics.group_comparisons import GroupComparisons
-from analysis.statistics.intervals import Interval, t_interval
+from analysis.statistics.intervals import MOST_SEEDS, Interval, t_interval
+from analysis.statistics.late_learners import late_learners
 from analysis.statistics.levels import Level, levels_of, not_beaten, verdict
 from analysis.statistics.thresholds import Threshold
 from analysis.tables.table import show
 from experiments.records.quantities import Quantity
 
+UNCORRECTED = "not after Holm's correction"
 FEW = 2
 """Up to this many comparisons have a sentence each; of more, the arms are listed by verdict."""
 
@@ -38,8 +40,9 @@ def summarise(results: Results, groups: Sequence[GroupComparisons], axis: str) -
         lines.append(f"{len(refused)} of {len(pairs)} comparisons refused: the runs are not paired, see below.")
     if len(refused) < len(pairs):
         lines.append(
-            "Brackets hold 95 % intervals over n seeds and over the items that they are measured on, not corrected for "
-            "their number; a difference counts only when its interval excludes 0, a ratio only when it excludes 1."
+            "Brackets hold 95 % intervals over n seeds and over the items that they are measured on, each by itself; a "
+            "difference counts only when its interval excludes 0, a ratio only when it excludes 1. What does not stand "
+            "when Holm's method corrects for the number of comparisons in this summary is marked as that."
         )
     if not pairs:
         lines.append("No arm has another to be compared with, so nothing is compared.")
@@ -61,9 +64,10 @@ def _data_group(found: GroupComparisons, axis: str) -> list[str]:
     lines = []
     for quantity in group.headline_metrics:
         lines += final_score_sentences(group, quantity)
-        lines += _difference_sentences(compared, quantity) if compared else []
+        lines += _late_sentences(group, quantity)
+        lines += _difference_sentences(found, compared, quantity) if compared else []
     for threshold in found.headline if compared else []:
-        lines += _budget_sentences(compared, threshold, axis)
+        lines += _budget_sentences(found, compared, threshold, axis)
     return [*lines, *best_sentences(group), *_supervision_sentence(group)]
 
 
@@ -137,7 +141,20 @@ def _beside_level(arm: Arm, score: Interval, level: Level) -> str:
     return f"{bracketed(arm.name)} {score.mean:.3f}{beside}"
 
 
-def _difference_sentences(pairs: Sequence[Comparison], quantity: Quantity) -> list[str]:
+def _late_sentences(group: Results, quantity: Quantity) -> list[str]:
+    """Which arms have seeds that are far from the others: no interval over few seeds covers that."""
+    found = late_learners(group, quantity)
+    if not found:
+        return []
+    scores = {arm: ", ".join(f"{score:.3f}" for score in by_seed) for arm, by_seed in found.items()}
+    each = "; ".join(f"{bracketed(arm.name)} {text}" for arm, text in scores.items())
+    return [
+        f"{capitalised(quantity.label)}: seeds lie far apart ({each}); some may have learned later than others. "
+        "Intervals take seeds to be normal, and hold the truth less often than they say: read the seeds."
+    ]
+
+
+def _difference_sentences(found: GroupComparisons, pairs: Sequence[Comparison], quantity: Quantity) -> list[str]:
     """How the arms compare at the end by one quantity."""
     when = f"{capitalised(quantity.label)}, at the end"
     if len(pairs) > FEW:
@@ -146,7 +163,7 @@ def _difference_sentences(pairs: Sequence[Comparison], quantity: Quantity) -> li
             ahead = pair.ahead(quantity)
             if ahead is not None:
                 verdicts[pair] = "ahead" if ahead is pair.arm else "behind"
-        return [f"{when}, {_grouped(verdicts, 'ahead', 'behind')}"]
+        return [f"{when}, {_grouped(verdicts, found, quantity, 'ahead', 'behind')}"]
     lines = []
     for pair in pairs:
         difference = pair.difference(quantity)
@@ -155,25 +172,41 @@ def _difference_sentences(pairs: Sequence[Comparison], quantity: Quantity) -> li
             continue
         lines.append(
             f"{when}: {pair.verdict(quantity)}; paired difference {pair.names} {show(difference, 'signed')}, "
-            f"n = {difference.n}."
+            f"n = {difference.n}{_caveat(found, pair, quantity, difference, 0)}."
         )
     return lines
 
 
-def _budget_sentences(pairs: Sequence[Comparison], threshold: Threshold, axis: str) -> list[str]:
+def _caveat(
+    found: GroupComparisons, pair: Comparison, what: Quantity | Threshold, interval: Interval, null: float
+) -> str:
+    """Whether a claim stands after Holm's correction; of what is undecided, about how many seeds would settle it."""
+    if interval.no_conclusion:
+        return ""
+    if interval.excludes(null):
+        return "" if found.stands(pair, what) else f"; {UNCORRECTED}"
+    seeds = interval.seeds_to_exclude(null)
+    if seeds is None:
+        return f"; {MOST_SEEDS} seeds would not settle a difference of this size"
+    return f"; about {seeds} seeds would settle a difference of this size"
+
+
+def _budget_sentences(
+    found: GroupComparisons, pairs: Sequence[Comparison], threshold: Threshold, axis: str
+) -> list[str]:
     """How much budget the arms need to reach one threshold."""
     what = f"To reach {with_unit(threshold.quantity)} {threshold.shown} ({threshold.origin}), in {AXES[axis].label}"
     ratios = {pair: mean_budget_ratio(pair, threshold, axis) for pair in pairs}
     if len(pairs) > FEW:
         verdicts = {pair: _ratio_verdict(ratio) for pair, ratio in ratios.items()}
-        return [f"{what}, {_grouped(verdicts, 'needs less', 'needs more')}"]
+        return [f"{what}, {_grouped(verdicts, found, threshold, 'needs less', 'needs more')}"]
     lines = []
     for pair, ratio in ratios.items():
         parts = [f"ratio {bracketed(pair.arm.name)} / {bracketed(pair.reference.name)} {show(ratio, 'ratio')}"]
         if isinstance(ratio, Interval):
             needed = _ratio_verdict(ratio)
             needs = f"{bracketed(pair.arm.name)} {needed}" if needed.startswith("needs") else needed
-            parts = [needs, f"{parts[0]}, n = {ratio.n}"]
+            parts = [needs, f"{parts[0]}, n = {ratio.n}{_caveat(found, pair, threshold, ratio, 1)}"]
         for arm in (pair.reference, pair.arm):
             budget = mean_budget(counted_crossings(arm, threshold, axis))
             parts.append(f"{bracketed(arm.name)} {show(budget, 'budget')}")
@@ -191,13 +224,19 @@ def _ratio_verdict(ratio: Interval | Missing) -> str:
     return "needs more" if ratio.mean > 1 else "needs less"
 
 
-def _grouped(verdicts: Mapping[Comparison, str], *clear: str) -> str:
+def _grouped(
+    verdicts: Mapping[Comparison, str], found: GroupComparisons, what: Quantity | Threshold, *clear: str
+) -> str:
     """`5 arms against r. Ahead: a; b. Behind: c. Not distinguishable: d. No conclusion: e.`"""
     references = listed(dict.fromkeys(pair.reference.name for pair in verdicts))
     sentences = [f"{len(verdicts)} arms against {references}"]
     known = (*clear, UNCLEAR)
     for one in (*known, None):
-        names = [pair.arm.name for pair, v in verdicts.items() if (v == one if one else v not in known)]
+        names = [
+            pair.arm.name if one not in clear or found.stands(pair, what) else f"{pair.arm.name} ({UNCORRECTED})"
+            for pair, v in verdicts.items()
+            if (v == one if one else v not in known)
+        ]
         if names:
             sentences.append(f"{capitalised(one or 'no conclusion')}: {listed(names)}")
     return ". ".join(sentences) + "."

@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.records.run_records import Arm, Array, Missing
 from analysis.statistics.compare import Comparison
-from analysis.statistics.curves import Curve, budget_between, curves_by_seed, interpolate
+from analysis.statistics.curves import Curve, budget_between, curves_by_seed, interpolate, monotone_fit
 from analysis.statistics.intervals import Interval, log_interval
 from analysis.statistics.thresholds import Threshold
 from experiments.records.quantities import Quantity
@@ -31,6 +31,8 @@ class Crossing:
     budget: float
     kind: Literal["reached", "early", "never", "unfinished"]
     error: float = 0.0
+    observed: tuple[float, float] = field(default=(0.0, math.inf), compare=False)
+    """The first and the last budget at which the run was measured."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,31 @@ class BudgetRatios:
     at_least: dict[int, float] = field(default_factory=dict)
     at_most: dict[int, float] = field(default_factory=dict)
     unknown: dict[int, str] = field(default_factory=dict)
+    restricted: dict[int, float] = field(default_factory=dict)
+    """Of the seeds that are finished in both arms, with budgets cut to what both arms were observed over: never counts
+    as at the end, and early as at the first snapshot."""
+
+    @property
+    def censored(self) -> str:
+        """How many seeds have no exact ratio; empty where all have one."""
+        censored = len(self.at_least) + len(self.at_most) + len(self.unknown)
+        return f"{censored} of {censored + len(self.exact)} seeds censored" if censored else ""
 
     @property
     def interval(self) -> Interval | Missing:
         """Geometric mean of the exact ratios with the interval of their logs."""
-        censored = len(self.at_least) + len(self.at_most) + len(self.unknown)
-        if censored:
-            return Missing(f"{censored} of {censored + len(self.exact)} seeds censored")
+        if self.censored:
+            return Missing(self.censored)
         return log_interval(self.exact.values(), self.errors.values()) if self.exact else Missing("no common seed")
+
+    @property
+    def restricted_interval(self) -> Interval | Missing:
+        """Geometric mean of the restricted ratios with the interval of their logs: the ratio of restricted mean log
+        budgets (Royston and Parmar 2013, BMC Medical Research Methodology 13), which every finished seed enters."""
+        if len(self.restricted) < len(self.exact) + len(self.at_least) + len(self.at_most) + len(self.unknown):
+            return Missing("some seeds are not finished, or met the threshold before training")
+        errors = (self.errors.get(seed, 0.0) for seed in self.restricted)
+        return log_interval(self.restricted.values(), errors) if self.restricted else Missing("no common seed")
 
     @property
     def bound(self) -> str:
@@ -79,11 +98,11 @@ class Crossover:
 
 
 def first_crossing(curve: Curve, threshold: float, falling: bool = False, logarithmic: bool = False) -> Crossing:
-    """First crossing of the running best, interpolated linearly in log budget between two snapshots; with its standard
-    error: how far apart, in log budget, thresholds are crossed that differ by the standard error of the score there.
+    """First crossing of the monotone fit, interpolated linearly in log budget between two of its steps.
 
+    Its standard error is how far apart, in log budget, thresholds are crossed that differ by that of the score there.
     In a segment that starts at budget 0 the interpolation is linear in budget. `falling`: lower is better.
-    `logarithmic`: linear in the log of the value as well, in segments in which it is positive.
+    `logarithmic`: fitted and interpolated in the log of the value, where all are positive.
     """
     found = _crossing(curve, threshold, falling, logarithmic)
     if found.kind != "reached" or not curve.errors.any():
@@ -99,19 +118,19 @@ def first_crossing(curve: Curve, threshold: float, falling: bool = False, logari
 
 def _crossing(curve: Curve, threshold: float, falling: bool, logarithmic: bool) -> Crossing:
     sign = -1.0 if falling else 1.0
-    best = np.maximum.accumulate(sign * curve.y)
-    wanted = sign * threshold
-    above = np.flatnonzero(best >= wanted)
+    observed = float(curve.x[0]), float(curve.x[-1])
+    values, wanted = curve.y, threshold
+    if logarithmic and min(values.min(), wanted) > 0:
+        values, wanted = np.log(values), math.log(wanted)
+    places, levels = monotone_fit(curve.x, sign * values)
+    above = np.flatnonzero(levels >= sign * wanted)
     if not above.size:
-        return Crossing(float(curve.x[-1]), "never" if curve.finished else "unfinished")
+        return Crossing(float(curve.x[-1]), "never" if curve.finished else "unfinished", observed=observed)
     i = int(above[0])
     if i == 0:
-        return Crossing(float(curve.x[0]), "early")
-    start, wanted, end = (sign * value for value in (best[i - 1], wanted, best[i]))
-    if logarithmic and min(start, wanted, end) > 0:
-        start, wanted, end = np.log((start, wanted, end))
-    fraction = (wanted - start) / (end - start)
-    return Crossing(budget_between(curve.x[i - 1], curve.x[i], float(fraction)), "reached")
+        return Crossing(float(places[0]), "early", observed=observed)
+    fraction = (sign * wanted - levels[i - 1]) / (levels[i] - levels[i - 1])
+    return Crossing(budget_between(places[i - 1], places[i], float(fraction)), "reached", observed=observed)
 
 
 def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
@@ -152,6 +171,10 @@ def budget_ratios(arm: dict[int, Crossing], reference: dict[int, Crossing], seed
         if seed not in arm or seed not in reference:
             continue
         a, b = arm[seed], reference[seed]
+        first, last = max(a.observed[0], b.observed[0]), min(a.observed[1], b.observed[1])
+        if 0 < first <= last and "unfinished" not in (a.kind, b.kind):
+            ours, theirs = (min(max(one.budget, first), last) for one in (a, b))
+            result.restricted[seed] = ours / theirs
         if min(a.budget, b.budget) <= 0:
             result.unknown[seed] = "met before training"
         elif a.kind == b.kind == "reached":
@@ -172,10 +195,14 @@ def mean_budget_ratio(pair: Comparison, threshold: Threshold, axis: str) -> Inte
     if why_not is not None:
         return why_not
     ratios = paired_budget_ratios(pair, threshold, axis)
-    interval = ratios.interval
-    if isinstance(interval, Missing) and ratios.bound:
-        return Missing(f"{interval.reason}; {ratios.bound}")
-    return interval
+    interval, restricted = ratios.interval, ratios.restricted_interval
+    if not isinstance(interval, Missing):
+        return interval
+    reasons = [interval.reason, ratios.bound]
+    if ratios.censored and isinstance(restricted, Interval) and not restricted.no_conclusion:
+        ends = f"[{restricted.low:.2f}, {restricted.high:.2f}]"
+        reasons.append(f"with budgets cut to those observed {restricted.mean:.2f} {ends}")
+    return Missing("; ".join(filter(None, reasons)))
 
 
 def paired_budget_ratios(pair: Comparison, threshold: Threshold, axis: str) -> BudgetRatios:

@@ -1,4 +1,4 @@
-"""Curves over seeds: reading a curve between two snapshots, and the mean of several with its interval."""
+"""Curves over seeds: reading one between two snapshots, what it would be without noise, the mean of several."""
 
 from __future__ import annotations
 
@@ -69,6 +69,22 @@ def interpolate(curve_x: Array, curve_y: Array, x: Array) -> Array:
     fraction = np.clip(np.nan_to_num(np.where(positive, logarithmic, linear), nan=1.0), 0.0, 1.0)
     between = curve_y[index] * (1 - fraction) + curve_y[index + 1] * fraction
     return np.where(fraction == 0, curve_y[index], between)  # a gap (NaN) on the right does not reach the left
+
+
+def monotone_fit(x: Array, y: Array) -> tuple[Array, Array]:
+    """The rising step function nearest to y in least squares (isotonic regression, Barlow et al. 1972): the place of
+    each step and its level.
+
+    A step that stands for several snapshots lies in the middle of them: at the mean of their log budgets. Budgets of 0
+    lie at 0.
+    """
+    from scipy.optimize import isotonic_regression  # takes longer to import than all that `report --help` needs
+
+    fit = isotonic_regression(y)
+    starts, sizes = fit.blocks[:-1], np.diff(fit.blocks)
+    with np.errstate(divide="ignore"):
+        middles = np.exp(np.add.reduceat(np.log(x), starts) / sizes)
+    return np.where(sizes == 1, x[starts], middles), fit.x[starts]
 
 
 def mean_curve(seeds: list[Curve], logarithmic: bool = False) -> MeanCurve | None:

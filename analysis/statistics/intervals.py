@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.95
+BISECTIONS = 50
+MOST_SEEDS = 200
+"""Asking for more is as much as saying that it cannot be settled."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,14 @@ class Interval:
     n: int
     agree: bool = False
     """Whether all seeds have the same value, as scores on a few hundred items may by chance."""
+    spread: float = 0.0
+    """Sample standard deviation over the seeds; of the logs where the interval is that of logs."""
+    item_error: float = 0.0
+    """Standard error over the items, of the logs likewise."""
+    item_degrees: float = math.inf
+    """Of freedom of that."""
+    logarithmic: bool = False
+    """Whether mean and ends are those of logs, exponentiated."""
 
     @property
     def no_conclusion(self) -> str:
@@ -58,6 +69,31 @@ class Interval:
         if self.no_conclusion or self.low is None or self.high is None:
             return False
         return not self.low <= null <= self.high
+
+    def p_value(self, null: float) -> float:
+        """1 less the level of the smallest interval that holds `null`; 1 where there is no conclusion."""
+        if self.no_conclusion:
+            return 1.0
+        distance, low, high = self._distance(null), 0.0, 1.0
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._half_width(self.n, middle) < distance else (middle, high)
+        return high
+
+    def seeds_to_exclude(self, null: float) -> int | None:
+        """About how many seeds would exclude `null` if mean and spread stayed as they are; None where no number of
+        seeds would (the items are too few), up to MOST_SEEDS, or where there is no conclusion."""
+        if self.no_conclusion:
+            return None
+        distance = self._distance(null)
+        return next((n for n in range(self.n, MOST_SEEDS + 1) if self._half_width(n, 1 - LEVEL) < distance), None)
+
+    def _distance(self, null: float) -> float:
+        return abs(math.log(self.mean / null)) if self.logarithmic else abs(self.mean - null)
+
+    def _half_width(self, n: int, alpha: float) -> float:
+        seeds = _upper_quantile(n - 1, alpha) * self.spread / math.sqrt(n)
+        return math.hypot(seeds, _upper_quantile(self.item_degrees, alpha) * self.item_error)
 
 
 def half_width(sample: NDArray[np.float64], errors: ArrayLike = 0.0) -> NDArray[np.float64]:
@@ -89,9 +125,14 @@ def half_width_by_parts(sample: NDArray[np.float64], parts: NDArray[np.float64])
 @cache
 def _quantile(degrees: float) -> float:
     """That of Student's t on either side of LEVEL; of the normal distribution for ∞ degrees of freedom."""
+    return _upper_quantile(degrees, 1 - LEVEL)
+
+
+def _upper_quantile(degrees: float, alpha: float) -> float:
+    """That above which α / 2 lies."""
     from scipy import special  # takes longer to import than all that `report --help` needs
 
-    upper = (1 + LEVEL) / 2
+    upper = 1 - alpha / 2
     return float(special.ndtri(upper) if degrees == math.inf else special.stdtrit(degrees, upper))
 
 
@@ -103,20 +144,22 @@ def _error_of(parts: NDArray[np.float64]) -> Any:
 
 def t_interval(values: Iterable[float], errors: Iterable[float] = ()) -> Interval:
     """mean ± half_width; `errors`, one for each value, are 0 when not given. Raises ValueError on no values."""
-    sample, by_seed = np.asarray(list(values), dtype=np.float64), list(errors)
-    return _interval(sample, lambda: half_width(sample, by_seed or 0.0))
+    sample, by_seed = np.asarray(list(values), dtype=np.float64), np.asarray(list(errors) or [0.0])
+    return _interval(sample, lambda: half_width(sample, by_seed), math.sqrt(np.square(by_seed).mean()), math.inf)
 
 
-def _interval(sample: NDArray[np.float64], half_width_of: Callable[[], Any]) -> Interval:
+def _interval(
+    sample: NDArray[np.float64], half_width_of: Callable[[], Any], item_error: float, item_degrees: float
+) -> Interval:
     n = sample.size
     if n == 0:
         raise ValueError("an interval needs at least one value")
     mean = float(sample.mean())
     if n == 1:
         return Interval(mean, None, None, 1)
-    half = float(half_width_of())
+    half, spread = float(half_width_of()), float(sample.std(ddof=1))
     agree = bool(np.ptp(sample) <= 1e-9 * max(1.0, abs(mean)))
-    return Interval(mean, mean - half, mean + half, n, agree)
+    return Interval(mean, mean - half, mean + half, n, agree, spread, item_error, item_degrees)
 
 
 def interval_of(scores: Iterable[Measured]) -> Interval:
@@ -124,7 +167,8 @@ def interval_of(scores: Iterable[Measured]) -> Interval:
     found = list(scores)
     if found and all(one.difference and one.parts for one in found):
         sample, parts = np.asarray([one.value for one in found]), np.asarray([one.parts for one in found])
-        return _interval(sample, lambda: half_width_by_parts(sample, parts))
+        item_error = float(_error_of(parts.mean(0)))
+        return _interval(sample, lambda: half_width_by_parts(sample, parts), item_error, parts.shape[1] - 1)
     return t_interval((one.value for one in found), (one.error for one in found))
 
 
@@ -142,7 +186,7 @@ def log_interval(values: Iterable[float], errors: Iterable[float] = ()) -> Inter
     """
     inner = t_interval((math.log(value) for value in values), errors)
     low, high = (None if end is None else math.exp(end) for end in (inner.low, inner.high))
-    return Interval(math.exp(inner.mean), low, high, inner.n, inner.agree)
+    return replace(inner, mean=math.exp(inner.mean), low=low, high=high, logarithmic=True)
 
 
 def log_interval_of(scores: Iterable[Measured]) -> Interval:

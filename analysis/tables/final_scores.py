@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from analysis.records.labels import with_unit
 from analysis.records.results import Results
-from analysis.records.run_records import finished_of_planned
+from analysis.records.run_records import Missing, finished_of_planned
 from analysis.statistics.compare import Comparison, mean_final_score
-from analysis.statistics.intervals import Interval
+from analysis.statistics.intervals import MOST_SEEDS, Interval
 from analysis.tables.table import Column, Table, Value
 from experiments.records.quantities import Quantity
 
@@ -18,6 +18,8 @@ DIFFERENCE = (
     Column("paired seeds"),
     Column("mean", "signed", True),
     Column("verdict"),
+    Column("p", "score"),
+    Column("seeds that would settle it"),
 )
 
 
@@ -81,4 +83,8 @@ def own_differences_table(pairs: Sequence[Comparison], quantities: Sequence[Quan
 def _difference(pair: Comparison, quantity: Quantity) -> tuple[Value, ...]:
     found = pair.difference(quantity)
     seeds = str(found.n) if isinstance(found, Interval) else "0"
-    return (pair.names, with_unit(quantity), seeds, found, pair.verdict(quantity))
+    if isinstance(found, Missing) or found.no_conclusion:
+        nothing = found if isinstance(found, Missing) else Missing(found.no_conclusion)
+        return (pair.names, with_unit(quantity), seeds, found, pair.verdict(quantity), nothing, nothing)
+    needed = "settled" if found.excludes(0) else str(found.seeds_to_exclude(0) or f"more than {MOST_SEEDS}")
+    return (pair.names, with_unit(quantity), seeds, found, pair.verdict(quantity), found.p_value(0), needed)

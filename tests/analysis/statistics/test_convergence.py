@@ -17,7 +17,6 @@ from analysis.statistics.convergence import (
     mean_budget,
     mean_budget_ratio,
 )
-from analysis.statistics.curves import Curve
 from analysis.statistics.intervals import log_interval
 from analysis.statistics.thresholds import Threshold, automatic_thresholds
 from tests.support.declarations import declaration
@@ -26,27 +25,59 @@ from tests.support.grids import CLM, MLM, SNAPSHOTS, GridBuilder, curve, rising
 EXCESS_LOSS, WORD_SWAP = declaration("validation/excess_loss"), declaration("word_swap/accuracy")
 
 
-def walk_to(curve: Curve, wanted: float, points: int = 200_001) -> float:
-    """Brute force: the first of many places, evenly spaced in log budget, where the best has arrived."""
-    best = np.maximum.accumulate(curve.y)
-    fine = np.geomspace(curve.x[0], curve.x[-1], points)
-    values = np.interp(np.log(fine), np.log(curve.x), best)
-    return float(fine[np.argmax(values >= wanted)])
+def fitted(y):
+    """Brute force isotonic regression: at each place the largest of the least means of what is around it."""
+    n = len(y)
+    return np.asarray([max(min(y[j : k + 1].mean() for k in range(i, n)) for j in range(i + 1)) for i in range(n)])
+
+
+def walk_to(x, y, wanted, points=200_001):
+    """Brute force: the first of many places, evenly spaced in log budget, where the fit has arrived, its steps lying in
+    the middle of what they stand for."""
+    levels = fitted(y)
+    steps = np.unique(levels)
+    middles = [np.exp(np.log(x[np.isclose(levels, step, rtol=0, atol=1e-12)]).mean()) for step in steps]
+    fine = np.geomspace(x[0], x[-1], points)
+    return float(fine[np.argmax(np.interp(np.log(fine), np.log(middles), steps) >= wanted)])
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_first_crossing_is_brute_force(seed):
     rng = np.random.default_rng(seed)
     recorded = curve(np.cumsum(rng.uniform(1, 50, 12)) * 1000, np.sort(rng.uniform(0, 1, 12)) + rng.normal(0, 0.1, 12))
-    best = np.maximum.accumulate(recorded.y)
-    wanted = float(best[0] + 0.6 * (best[-1] - best[0]))
+    levels = fitted(recorded.y)
+    wanted = float(levels[0] + 0.6 * (levels[-1] - levels[0]))
     found = first_crossing(recorded, wanted)
     assert found.kind == "reached"
-    assert found.budget == pytest.approx(walk_to(recorded, wanted), rel=1e-4)
+    assert found.budget == pytest.approx(walk_to(recorded.x, recorded.y, wanted), rel=1e-4)
 
 
-def test_running_best_ignores_a_later_fall():
-    assert first_crossing(curve([1, 10, 100], [0, 1, 0]), 0.5) == Crossing(pytest.approx(math.sqrt(10)), "reached")
+def test_a_score_that_rises_and_falls_again_counts_as_its_mean():
+    assert first_crossing(curve([1, 10, 1000], [0, 1, 0]), 0.25).budget == pytest.approx(10)
+    assert first_crossing(curve([1, 10, 1000], [0, 1, 0]), 0.6).kind == "never"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("snapshots", [7, 25])
+@pytest.mark.parametrize("items", [100, 1000])
+def test_ratios_of_budgets_are_unbiased_and_vary_less_than_those_of_the_running_best(snapshots, items):
+    """Of two arms whose curves are known, measured on few items: the running best is ahead of a noisy curve."""
+    draw = np.random.default_rng(snapshots * items)
+    x = np.geomspace(1 / 64, 1, snapshots)
+    halves, threshold = (0.05, 0.2), 0.7
+    times = [half * (threshold - 0.5) / (0.85 - threshold) for half in halves]
+    truth = math.log(times[1] / times[0])
+    errors = {"fit": [], "best": []}
+    for _ in range(2000):
+        curves = [curve(x, draw.binomial(items, 0.5 + 0.35 * x / (x + half)) / items) for half in halves]
+        for kind, of in errors.items():
+            ys = [one if kind == "fit" else replace(one, y=np.maximum.accumulate(one.y)) for one in curves]
+            found = [first_crossing(one, threshold) for one in ys]
+            if all(one.kind == "reached" for one in found):
+                of.append(math.log(found[1].budget / found[0].budget) - truth)
+    assert len(errors["fit"]) > 1800
+    assert abs(np.mean(errors["fit"])) < 0.05
+    assert np.std(errors["fit"]) < (0.95 if items == 100 else 1.02) * np.std(errors["best"])
 
 
 def test_exactly_at_a_snapshot():
@@ -105,6 +136,24 @@ def test_censored_ratio_leaves_a_bound_and_no_interval(ours, theirs, bound):
     assert found.bound == bound
 
 
+def test_a_ratio_with_censored_seeds_is_cut_to_the_budgets_observed():
+    """Never counts as at the end, early as at the first snapshot: a ratio of restricted mean log budgets."""
+
+    def seen(budget, kind, last=1000.0):
+        return Crossing(budget, kind, observed=(10.0, last))
+
+    arm = {0: seen(200, "reached"), 1: seen(1000, "never"), 2: seen(400, "reached")}
+    reference = {0: seen(100, "reached"), 1: seen(100, "reached"), 2: seen(10, "early")}
+    found = budget_ratios(arm, reference, [0, 1, 2])
+    assert found.restricted == pytest.approx({0: 2, 1: 10, 2: 40})
+    assert found.restricted_interval == log_interval([2.0, 10.0, 40.0])
+    # What one arm has seen beyond the end of the other does not count.
+    longer = {0: seen(5000, "reached", last=9000.0)}
+    assert budget_ratios(longer, reference, [0]).restricted == {0: 10.0}
+    unfinished = {**arm, 1: seen(500, "unfinished", last=500.0)}
+    assert isinstance(budget_ratios(unfinished, reference, [0, 1, 2]).restricted_interval, Missing)
+
+
 def test_crossover_known_and_brute_force():
     x = [1, 10, 100, 1000]
     ours, theirs = curve(x, [0, 0.2, 0.6, 0.9]), curve(x, [0.3, 0.4, 0.5, 0.6])
@@ -139,10 +188,9 @@ def test_first_crossing_in_log_log_is_brute_force(seed):
     rng = np.random.default_rng(seed)
     x = np.cumsum(rng.uniform(1, 50, 12)) * 1000
     recorded = curve(x, 300 * x**-0.5 * np.exp(rng.normal(0, 0.2, 12)))
-    best = np.minimum.accumulate(recorded.y)
-    wanted = float(math.sqrt(best[0] * best[-1]))
-    fine = np.geomspace(x[0], x[-1], 200_001)
-    walked = fine[np.argmax(np.interp(np.log(fine), np.log(x), np.log(best)) <= math.log(wanted))]
+    levels = fitted(-np.log(recorded.y))
+    wanted = math.exp(-(levels[0] + levels[-1]) / 2)
+    walked = walk_to(x, -np.log(recorded.y), -math.log(wanted))
     found = first_crossing(recorded, wanted, falling=True, logarithmic=True)
     assert found.kind == "reached" and found.budget == pytest.approx(walked, rel=1e-4)
 
