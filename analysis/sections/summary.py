@@ -68,7 +68,7 @@ def _data_group(found: GroupComparisons, axis: str) -> list[str]:
         lines += _difference_sentences(found, compared, quantity) if compared else []
     for threshold in found.headline if compared else []:
         lines += _budget_sentences(found, compared, threshold, axis)
-    return [*lines, *best_sentences(group), *_supervision_sentence(group)]
+    return [*lines, *best_sentences(group), *_supervision_sentence(group), *_steps_sentence(group)]
 
 
 def final_score_sentences(group: Results, quantity: Quantity) -> list[str]:
@@ -240,6 +240,21 @@ def _grouped(
         if names:
             sentences.append(f"{capitalised(one or 'no conclusion')}: {listed(names)}")
     return ". ".join(sentences) + "."
+
+
+def _steps_sentence(group: Results) -> list[str]:
+    """Optimiser steps and tokens of a step, of the runs that went furthest: a batch is no neutral setting."""
+    each: dict[str, str] = {}
+    for arm in group.arms:
+        if last := max((run.last_row for run in arm.runs if run.last_row), key=lambda row: row.step, default=None):
+            each[bracketed(arm.name)] = (
+                f"{last.step:,} of {last.tokens / last.step:,.0f} tokens" if last.step else "none"
+            )
+    if not each:
+        return []
+    if len(set(each.values())) == 1:
+        return [f"Optimiser steps in every arm: {next(iter(each.values()))}."]
+    return [f"Optimiser steps: {'; '.join(f'{name} {value}' for name, value in each.items())}."]
 
 
 def _supervision_sentence(group: Results) -> list[str]:

@@ -16,6 +16,7 @@ def runs_table(results: Results) -> Table:
         Column("state"),
         Column("tokens", "count"),
         Column("budget", "count"),
+        Column("optimiser steps", "count"),
         Column("tokens per second", "count"),
         Column("note"),
     )
@@ -23,7 +24,9 @@ def runs_table(results: Results) -> Table:
     for run in results.runs:
         speed: Value = run.state.tokens_per_second or Missing("not recorded")
         budget: Value = run.budget_tokens or Missing("known once it begins")
-        rows.append((run.name, run.arm, run.seed, run.state.state, run.state.tokens, budget, speed, _note(run)))
+        steps: Value = run.last_row.step if run.last_row is not None else Missing("none recorded")
+        state = run.state
+        rows.append((run.name, run.arm, run.seed, state.state, state.tokens, budget, steps, speed, _note(run)))
     return Table("runs", "Every planned run and its state.", columns, rows)
 
 
