@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from objectives.base import Objective
 from objectives.corruption import Corruption
-from objectives.corruption.rate import check_rates, percent
+from objectives.corruption.rate import check_rates, percent, schedule_name
 from objectives.training.optimizer import mean_over_budget
 from objectives.training.randomness import Key, uniform
 from objectives.traits import Traits
@@ -79,6 +80,12 @@ def cloze(
     return View(inputs_BT, targets_BT, "bidirectional", selected_BT, channel=noise)
 
 
+def at_earlier_positions(view: View, shift: int) -> View:
+    """The view with each target `shift` positions before its token, which is where it is predicted; tokens with no
+    position there are no targets."""
+    return view._replace(targets_BT=F.pad(view.targets_BT[:, shift:], (0, shift), value=IGNORE), shift=shift)
+
+
 def predicted_shares(rate: Tensor, prediction_rate: float) -> tuple[Tensor, Tensor]:
     """Of the selected tokens, and of the others, the shares to predict so that `prediction_rate` of all are; each of
     the shape of `rate`, float64."""
@@ -97,5 +104,5 @@ def masking_choices(corruption: Corruption) -> dict[str, str]:
     return {
         "corruption mix": corruption.replacement.name,
         "selection": corruption.selection.name,
-        "rate schedule": "constant" if isinstance(corruption.rate, float | int) else corruption.rates.name,
+        "rate schedule": schedule_name(corruption.rate),
     }
