@@ -1,14 +1,17 @@
 """What is learned: one encoder, and the objectives that train it."""
 
 from objectives.base import Objective
-from objectives.channel import Channel, Noise, Past
+from objectives.channel import Channel, Noise, Past, PastOrNoise
 from objectives.checkpoint import load_objective
 from objectives.class_paths import allow_imports
 from objectives.clm import CLM
 from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate, Scheduled, Selection
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
+from objectives.hybrid import Hybrid
+from objectives.masked_next_token import MaskedNextToken
 from objectives.mlm import MLM
+from objectives.prefix_lm import PrefixLM
 from objectives.settings import SharedSettings
 from objectives.training.divergence import Diverged
 from objectives.training.optimizer import Budget, OptimizerConfig
@@ -32,12 +35,16 @@ __all__ = [
     "Encoder",
     "EncoderConfig",
     "ExactCount",
+    "Hybrid",
     "Key",
+    "MaskedNextToken",
     "Noise",
     "Objective",
     "OptimizerConfig",
     "Past",
+    "PastOrNoise",
     "Predictions",
+    "PrefixLM",
     "Rate",
     "Scheduled",
     "Selection",

@@ -29,4 +29,12 @@ class Noise:
     """Probability that another one is a target."""
 
 
-Channel = Past | Noise
+@dataclass(frozen=True)
+class PastOrNoise:
+    """Each block is one of `Past` or of noise, and its attention mask says which: Past where the first position does
+    not see the last."""
+
+    noise: Noise
+
+
+Channel = Past | Noise | PastOrNoise

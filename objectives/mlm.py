@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from objectives.base import Objective
@@ -77,6 +78,12 @@ def cloze(
             noise = replace(noise, predicted=float(shares[0]), predicted_besides=float(shares[1]))
     targets_BT = tokens_BT.masked_fill(~targeted_BT, IGNORE)
     return View(inputs_BT, targets_BT, "bidirectional", selected_BT, channel=noise)
+
+
+def at_earlier_positions(view: View, shift: int) -> View:
+    """The view with each target `shift` positions before its token, which is where it is predicted; tokens with no
+    position there are no targets."""
+    return view._replace(targets_BT=F.pad(view.targets_BT[:, shift:], (0, shift), value=IGNORE), shift=shift)
 
 
 def predicted_shares(rate: Tensor, prediction_rate: float) -> tuple[Tensor, Tensor]:

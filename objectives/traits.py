@@ -25,6 +25,8 @@ class Traits:
     scores: tuple[str, ...] = ()
     """The methods of `objectives.inference.scoring` by which it scores sentences, the default first. It fills and
     generates as that one reads: chain_rule from left to right, the others both ways."""
+    mask_shift: int = 0
+    """How many positions before a masked token its prediction stands: 0, or 1 where each position predicts the next."""
     huggingface: str | None = None
     """The class of `transformers` with the same architecture and task; None if there is none."""
     numeric: Mapping[str, float] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from experiments.evaluation.standard_errors import with_standard_error
 from experiments.evaluation.validation_loss import validation_loss
 from experiments.records.quantities import Quantity
 from objectives import Corruption, Key, Objective, View
-from objectives.mlm import cloze
+from objectives.mlm import at_earlier_positions, cloze
 
 RECORDED = ("loss", "loss_standard_error", "excess_loss", "excess_loss_standard_error")
 
@@ -58,7 +58,8 @@ class Cloze(SharedMetric):
         for rate, corruption in zip(self.rates, self.corruptions, strict=True):
 
             def views(tokens_BT: Tensor, key: Key, corruption: Corruption = corruption) -> tuple[View, ...]:
-                return (cloze(tokens_BT, key, corruption, objective.vocabulary),)
+                view = cloze(tokens_BT, key, corruption, objective.vocabulary)
+                return (at_earlier_positions(view, objective.traits.mask_shift),)
 
             found = validation_loss(objective, self.data, views)
             measured |= {f"cloze/{rate:g}/{name}": found[name] for name in RECORDED if name in found}

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
-from objectives import IGNORE, Noise, Past, View
+from objectives import IGNORE, Noise, Past, PastOrNoise, View
 
 StateView = Literal["token", "past", "both"]
 """What a hidden state is named from: the token alone, all tokens up to it, or the whole block."""
@@ -26,12 +26,22 @@ def bayes_loss(language: HiddenMarkov, view: View, tokens_BT: Tensor) -> Tensor 
 
     None where what the inputs say of the targets has no simple form: where the view has no channel.
     """
-    if isinstance(view.channel, Past):
-        return clm_bayes_loss(language, tokens_BT).masked_fill(view.targets_BT.cpu() == IGNORE, 0.0)
     if isinstance(view.channel, Noise):
-        targets_BT = _later(view.targets_BT, view.shift, IGNORE)
-        return _later(mlm_bayes_loss(language, view.inputs_BT, targets_BT, view.channel), -view.shift, 0.0)
-    return None
+        return _noise_loss(language, view.inputs_BT, view.targets_BT, view.shift, view.channel)
+    if not isinstance(view.channel, Past | PastOrNoise):
+        return None
+    nats_BT = clm_bayes_loss(language, tokens_BT).masked_fill(view.targets_BT.cpu() == IGNORE, 0.0)
+    if isinstance(view.channel, PastOrNoise):
+        assert isinstance(view.attention, Tensor), "a mask says which blocks are causal"
+        noisy_B = view.attention[:, 0, 0, -1].cpu()
+        inputs_BT, targets_BT = view.inputs_BT.cpu()[noisy_B], view.targets_BT.cpu()[noisy_B]
+        nats_BT[noisy_B] = _noise_loss(language, inputs_BT, targets_BT, view.shift, view.channel.noise)
+    return nats_BT
+
+
+def _noise_loss(language: HiddenMarkov, inputs_BT: Tensor, targets_BT: Tensor, shift: int, noise: Noise) -> Tensor:
+    """`mlm_bayes_loss` of targets that are `shift` positions before their tokens, there."""
+    return _later(mlm_bayes_loss(language, inputs_BT, _later(targets_BT, shift, IGNORE), noise), -shift, 0.0)
 
 
 def clm_bayes_loss(language: HiddenMarkov, tokens_BT: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from objectives.channel import Noise
-from objectives.corruption.rate import Rate, as_rate
+from objectives.corruption.rate import Rate, as_rate, check_rates
 from objectives.corruption.replacement import Replacement
 from objectives.corruption.selection import Bernoulli, Selection
 from objectives.training.randomness import Key
@@ -49,7 +49,7 @@ class Corruption:
     """How positions are selected: Bernoulli, ExactCount, or the class path of another selection."""
 
     def __post_init__(self) -> None:
-        _ = self.rates  # refuses a number that is no rate
+        check_rates(self.rates.mean(0.0), self.rates.mean(1.0))
         if not isinstance(self.selection, Selection):
             raise ValueError(f"selection must be a Selection, such as Bernoulli(), but is {self.selection!r}")
         _ = self.replacement  # refuses a mix that does not sum to 1

@@ -1,4 +1,4 @@
-"""Mask rates: one for all blocks, one that changes over the budget, or one drawn for each block.
+"""Rates, of masking and other shares: one for all blocks, one that changes over the budget, one drawn for each block.
 
 B blocks.
 """
@@ -43,9 +43,6 @@ class Constant(Rate):
 
     value: float
 
-    def __post_init__(self) -> None:
-        check_rates(self.value)
-
     @property
     def name(self) -> str:
         return percent(self.value)
@@ -59,7 +56,7 @@ class Scheduled(Rate):
     """The same in all blocks, and another as the budget is spent (Ankner et al. 2024: 30 to 15 %, linearly).
 
     Raises:
-        ValueError: when a rate is outside (0, 1], the switch outside (0, 1), or the shape another.
+        ValueError: when a rate is outside [0, 1], the switch outside (0, 1), or the shape another.
     """
 
     start: float
@@ -72,7 +69,8 @@ class Scheduled(Rate):
     """Share of the budget after which a step changes; the other shapes have no use for it."""
 
     def __post_init__(self) -> None:
-        check_rates(self.start, self.end)
+        if not (0 <= self.start <= 1 and 0 <= self.end <= 1):
+            raise ValueError(f"a schedule leads from a rate in [0, 1] to another, but not {self.start} to {self.end}")
         if self.shape not in ("linear", "cosine", "step") or not 0 < self.switch < 1:
             raise ValueError(
                 f"a schedule is linear, cosine or step, and its switch a share of the budget in (0, 1), but they are "

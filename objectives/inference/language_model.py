@@ -42,7 +42,8 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
-        """Logits (N, V), float32, at the positions that are True in `targeted_RT`, row by row."""
+        """Logits (N, V), float32, for the positions that are True in `targeted_RT`, row by row: for the token after
+        each of a causal model, for the token under each of a masked one."""
 
     def continuation(self) -> Callable[[Tensor], Tensor]:
         """A function that appends tokens (R, T) to rows, empty at first, and returns the logits (R, V) of the next."""
@@ -114,6 +115,8 @@ class ObjectiveLanguageModel(LanguageModel):
 
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
         attention: Attention = "causal" if self.causal else "bidirectional"
+        if not self.causal:  # no row begins with a masked token, so none has its prediction outside of its row
+            targeted_RT = targeted_RT.roll(-self.module.traits.mask_shift, dims=1)
         return self._decode(self.encoder(inputs_RT, attention, targets=TargetPositions.of(targeted_RT)))
 
     def continuation(self) -> Callable[[Tensor], Tensor]:

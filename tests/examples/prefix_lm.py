@@ -14,7 +14,7 @@ from objectives import IGNORE, Key, Objective, Past, Traits, View, uniform
 from objectives.clm import next_token
 
 
-class PrefixLM(Objective):
+class BlockPrefixLM(Objective):
     """Next-token prediction behind a prefix, whose length is uniform from none to a share `longest` of the block.
 
     Args:
@@ -32,7 +32,7 @@ class PrefixLM(Objective):
     def traits(self) -> Traits:
         question = f"next token after a prefix of up to {100 * self.longest:g} %"
         factors = {"longest prefix": self.longest}
-        return Traits("PrefixLM", question, "bidirectional", ("chain_rule",), numeric=factors)
+        return Traits("BlockPrefixLM", question, "bidirectional", ("chain_rule",), numeric=factors)
 
     def densities(self, spent: float) -> tuple[float, ...]:
         return (1 - self.longest / 2,)

@@ -1,6 +1,6 @@
 import pytest
 
-from objectives import MLM, Corruption, Drawn, ExactCount, Objective, Scheduled
+from objectives import MLM, Corruption, Drawn, ExactCount, Hybrid, MaskedNextToken, Objective, PrefixLM, Scheduled
 from objectives.class_paths import allow_imports, import_object
 from tests.support.objectives import EXAMPLES, all_objectives, build
 
@@ -12,6 +12,11 @@ VARIANTS = {
     "MLM drawn rate": (MLM, {"corruption": Corruption(Drawn(0.0, 1.0), 1, 0, 0)}),
     "MLM few predicted": (MLM, {"corruption": Corruption(0.4), "prediction_rate": 0.15}),
     "MLM all tokens": (MLM, {"prediction_rate": 1.0}),
+    "PrefixLM short": (PrefixLM, {"longest": 0.25}),
+    "MaskedNextToken exact count": (MaskedNextToken, {"corruption": Corruption(selection=ExactCount())}),
+    "Hybrid all causal": (Hybrid, {"causal": 1.0}),
+    "Hybrid all masked": (Hybrid, {"causal": 0.0}),
+    "Hybrid scheduled": (Hybrid, {"causal": Scheduled(1.0, 0.0)}),
 }
 CASES = {cls.__name__: (cls, {}) for cls in all_objectives()} | VARIANTS
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, IGNORE, Batch, Key, Noise, Objective, Past, View, load_objective
+from objectives import CLM, IGNORE, Batch, Key, Noise, Objective, Past, PastOrNoise, View, load_objective
 from objectives.identity import describe_objective, state_hash
 from objectives.lightning_module import TrainingModule
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores
@@ -135,11 +135,13 @@ def test_a_target_is_the_true_token_there_or_next(objective):
         assert torch.equal(view.targets_BT[targeted], batch.tokens_BT.roll(-view.shift, dims=1)[targeted])
 
 
-def sees(view: View, position: int, source: int) -> bool:
-    """Whether a position of the first block sees another, documents left aside."""
+def visible(view: View) -> torch.Tensor:
+    """Which position (row) of each block sees which (column), documents left aside; (B, T, T)."""
+    blocks, length = view.inputs_BT.shape
+    everything = torch.ones(blocks, length, length, dtype=torch.bool)
     if isinstance(view.attention, torch.Tensor):
-        return bool(view.attention[0, 0, position, source])
-    return view.attention == "bidirectional" or source <= position
+        return view.attention[:, 0]
+    return everything if view.attention == "bidirectional" else everything.tril()
 
 
 def test_special_tokens_are_not_corrupted(objective):
@@ -159,7 +161,7 @@ def test_no_leak(objective):
     for number, view in enumerate(views_of(objective, batch)):
         for position in (view.targets_BT[0] != IGNORE).nonzero().flatten().tolist():
             source = position + view.shift
-            if sees(view, position, source) and view.inputs_BT[0, source] != VOCABULARY.mask:
+            if visible(view)[0, position, source] and view.inputs_BT[0, source] != VOCABULARY.mask:
                 continue  # it is shown, or another in its place
             if VOCABULARY.is_special(batch.tokens_BT[0, source]):
                 continue  # a changed [SEP] would change the documents themselves
@@ -176,17 +178,23 @@ def test_no_leak(objective):
 
 def test_what_a_channel_says_is_true_of_the_view(objective):
     batch = make_batch()
+    past = torch.ones(2 * batch.tokens_BT.shape[1:], dtype=torch.bool).tril()
     for view in views_of(objective, batch):
-        targeted = view.targets_BT != IGNORE
-        if isinstance(view.channel, Past):
-            assert view.shift == 1 and torch.equal(view.inputs_BT, batch.tokens_BT)
-            for row, position in targeted.nonzero().tolist():
-                one = View(*(field[row : row + 1] if isinstance(field, torch.Tensor) else field for field in view))
-                assert all(sees(one, position, other) == (other <= position) for other in range(len(targeted[0])))
-        elif isinstance(view.channel, Noise):
-            assert view.attention == "bidirectional"
-            unselected = targeted.roll(view.shift, dims=1) & ~view.selected_BT
-            assert bool(unselected.any()) == (view.channel.predicted_besides > 0)
+        targeted, sees_all = view.targets_BT != IGNORE, visible(view)
+        if isinstance(view.channel, PastOrNoise):
+            noisy = sees_all[:, 0, -1]
+            assert (sees_all[~noisy] == past).all()
+            kinds = {Past(): ~noisy, view.channel.noise: noisy}
+        else:
+            kinds = {view.channel: torch.ones(len(targeted), dtype=torch.bool)}
+        for channel, rows in kinds.items():
+            if isinstance(channel, Past):
+                assert view.shift == 1 and torch.equal(view.inputs_BT[rows], batch.tokens_BT[rows])
+                assert (sees_all[rows] == past)[targeted[rows]].all()
+            elif isinstance(channel, Noise):
+                assert sees_all[rows].all()
+                unselected = targeted[rows].roll(view.shift, dims=1) & ~view.selected_BT[rows]
+                assert bool(unselected.any()) == (channel.predicted_besides > 0)
 
 
 def test_same_seed_same_initial_encoder_for_all():

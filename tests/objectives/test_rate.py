@@ -108,7 +108,10 @@ def test_densities_and_flops_follow_the_schedule():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Scheduled(0.3, 0.0), r"\(0, 1\]"),
+        (lambda: Scheduled(0.3, -0.1), r"in \[0, 1\]"),
+        (lambda: Scheduled(1.1, 0.3), r"in \[0, 1\]"),
+        (lambda: Corruption(Scheduled(0.3, 0.0)), r"mask rate must be in \(0, 1\], but is 0.0"),
+        (lambda: Corruption(Scheduled(0.0, 0.3)), r"mask rate must be in \(0, 1\], but is 0.0"),
         (lambda: Scheduled(0.3, 0.1, "exponential"), "linear, cosine or step"),  # type: ignore[arg-type]
         (lambda: Scheduled(0.3, 0.1, "step", 1.0), "switch"),
         (lambda: Drawn(0.5, 0.5), "low, high"),

@@ -27,8 +27,8 @@ ARMS = {
         **MASKED,
         "model.init_args.corruption": {"rate": 0.3, "selection": {"class_path": f"{EXAMPLES}.own_selection.Spans"}},
     },
-    "prefix 25 %": {"model.class_path": f"{EXAMPLES}.prefix_lm.PrefixLM", "model.init_args.longest": 0.25},
-    "prefix 50 %": {"model.class_path": f"{EXAMPLES}.prefix_lm.PrefixLM", "model.init_args.longest": 0.5},
+    "prefix 25 %": {"model.class_path": f"{EXAMPLES}.prefix_lm.BlockPrefixLM", "model.init_args.longest": 0.25},
+    "prefix 50 %": {"model.class_path": f"{EXAMPLES}.prefix_lm.BlockPrefixLM", "model.init_args.longest": 0.5},
     "both": {"model.class_path": f"{EXAMPLES}.two_views.TwoViews"},
 }
 OFFERED = {

@@ -19,7 +19,7 @@ from tests.support.objectives import EXAMPLES
 from tests.support.tiny import RULES, fit_arguments, only_run, outcome, run_config, write_text
 
 OBJECTIVES = {
-    "prefix": {"model.class_path": f"{EXAMPLES}.prefix_lm.PrefixLM"},
+    "prefix": {"model.class_path": f"{EXAMPLES}.prefix_lm.BlockPrefixLM"},
     "views": {"model.class_path": f"{EXAMPLES}.two_views.TwoViews"},
     "spans": {
         "model.class_path": "objectives.MLM",

@@ -6,11 +6,13 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, MLM
+from objectives import CLM, MLM, MaskedNextToken
 from objectives.inference.filling import best_fills, blank_distributions, unmask
 from objectives.inference.language_model import ObjectiveLanguageModel
 from tests.support.objectives import VOCABULARY, build, log_softmax, own_scores
 
+SHIFTS = {MLM: 0, MaskedNextToken: 1}
+"""How many positions before a masked token it is predicted."""
 REGULAR = [token for token in range(VOCABULARY.size) if token not in VOCABULARY.specials]
 
 
@@ -18,24 +20,26 @@ def row_of(template):
     return [VOCABULARY.cls, *(VOCABULARY.mask if t is None else t for t in template), VOCABULARY.sep]
 
 
+@pytest.mark.parametrize("cls", SHIFTS)
 @pytest.mark.parametrize("template", [[None], [5, None, 9], [None, 7, None, None]], ids=str)
-def test_the_distribution_at_each_blank(template):
-    objective = build(MLM)
+def test_the_distribution_at_each_blank(cls, template):
+    objective = build(cls)
     nats = blank_distributions(ObjectiveLanguageModel(objective), template)
     objective.eval()
     blanks = [position for position, token in enumerate(template) if token is None]
-    expected = torch.stack([log_softmax(objective, row_of(template), blank + 1) for blank in blanks])
+    expected = torch.stack([log_softmax(objective, row_of(template), blank + 1 - SHIFTS[cls]) for blank in blanks])
     torch.testing.assert_close(nats, expected, atol=1e-5, rtol=0)
 
 
-def test_unmasking_fills_the_most_confident_blank_first():
-    objective = build(MLM).eval()
+@pytest.mark.parametrize("cls", SHIFTS)
+def test_unmasking_fills_the_most_confident_blank_first(cls):
+    objective = build(cls).eval()
     template = [None, 7, None, None, 12]
     found = unmask(ObjectiveLanguageModel(objective), template)
     row, nats, filled = list(template), 0.0, {}
     for _ in range(3):
         best = max(
-            (log_softmax(objective, row_of(row), blank + 1)[token].item(), blank, token)
+            (log_softmax(objective, row_of(row), blank + 1 - SHIFTS[cls])[token].item(), blank, token)
             for blank, filled_with in enumerate(row)
             if filled_with is None
             for token in REGULAR

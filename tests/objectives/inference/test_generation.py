@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from objectives import CLM, MLM
+from objectives import CLM, MLM, MaskedNextToken
 from objectives.inference.filling import best_fills, blank_distributions, unmask
 from objectives.inference.generation import Sampling, gibbs, left_to_right, unmasking
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel, inference_mode
@@ -118,15 +118,17 @@ def test_the_same_seed_gives_the_same_text(objective):
         assert len({tuple(text) for text in texts}) > 1
 
 
-def test_greedy_unmasking_is_iterative_unmasking():
-    language_model = ObjectiveLanguageModel(build(MLM))
+@pytest.mark.parametrize("cls", [MLM, MaskedNextToken])
+def test_greedy_unmasking_is_iterative_unmasking(cls):
+    language_model = ObjectiveLanguageModel(build(cls))
     (text,) = unmasking(language_model, [5, 9], range(1), 5, Sampling(temperature=0))
     assert tuple(text) == unmask(language_model, [5, 9, *[None] * 5]).fills
 
 
+@pytest.mark.parametrize("cls", [MLM, MaskedNextToken])
 @pytest.mark.parametrize("generate", [unmasking, gibbs])
-def test_one_token_is_drawn_from_its_conditional(generate):
-    language_model = ObjectiveLanguageModel(build(MLM))
+def test_one_token_is_drawn_from_its_conditional(generate, cls):
+    language_model = ObjectiveLanguageModel(build(cls))
     texts = generate(language_model, [5, 9], range(4000), 1, Sampling())
     shares = torch.bincount(torch.tensor(texts).flatten(), minlength=VOCABULARY.size) / 4000
     (nats,) = blank_distributions(language_model, [5, 9, None]).masked_fill(~language_model.regular_V, -torch.inf)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, MLM
+from objectives import CLM, MLM, Hybrid, MaskedNextToken
 from objectives.inference.language_model import ObjectiveLanguageModel
 from objectives.inference.scoring import (
     METHODS,
@@ -28,12 +28,16 @@ def next_token(objective, sentence, position):
     return log_softmax(objective, [VOCABULARY.cls, *sentence[:position]], position)[token].item()
 
 
+SHIFTS = {MLM: 0, MaskedNextToken: 1, Hybrid: 1}
+"""Of those that have a pseudo-log-likelihood, how many positions before a masked token it is predicted."""
+
+
 def masked_token(objective, sentence, position, also=()):
     """log p of the token at a position that is masked, as others are."""
     row = [VOCABULARY.cls, *sentence, VOCABULARY.sep]
     for place in (position, *also):
         row[place + 1] = VOCABULARY.mask
-    return log_softmax(objective, row, position + 1)[sentence[position]].item()
+    return log_softmax(objective, row, position + 1 - SHIFTS[type(objective)])[sentence[position]].item()
 
 
 def assert_close(ours, theirs):
@@ -60,15 +64,17 @@ def test_chain_rule_is_a_joint_probability():
     assert sum(torch.tensor([score[2] for score in both]).exp()) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_pseudo_log_likelihood_by_brute_force():
-    objective = build(MLM).eval()
+@pytest.mark.parametrize("cls", SHIFTS)
+def test_pseudo_log_likelihood_by_brute_force(cls):
+    objective = build(cls).eval()
     expected = [[masked_token(objective, one, t) for t in range(len(one))] for one in SENTENCES]
-    assert_close(own_scores(objective, SENTENCES), expected)
-    assert_close(pseudo_log_likelihood(ObjectiveLanguageModel(objective), SENTENCES), expected)
+    assert_close(score_sentences(ObjectiveLanguageModel(objective, "pll"), SENTENCES, "pll"), expected)
+    assert_close(pseudo_log_likelihood(ObjectiveLanguageModel(objective, "pll"), SENTENCES), expected)
 
 
-def test_word_l2r_masks_later_tokens_of_the_word():
-    objective = build(MLM).eval()
+@pytest.mark.parametrize("cls", SHIFTS)
+def test_word_l2r_masks_later_tokens_of_the_word(cls):
+    objective = build(cls).eval()
     expected = [
         [
             masked_token(objective, one, t, [u for u in range(t + 1, len(one)) if words[u] == words[t]])
@@ -76,7 +82,15 @@ def test_word_l2r_masks_later_tokens_of_the_word():
         ]
         for one, words in zip(SENTENCES, WORDS, strict=True)
     ]
-    assert_close(pseudo_log_likelihood(ObjectiveLanguageModel(objective), SENTENCES, WORDS), expected)
+    assert_close(pseudo_log_likelihood(ObjectiveLanguageModel(objective, "pll"), SENTENCES, WORDS), expected)
+
+
+def test_an_objective_with_both_kinds_of_scores_reads_as_each_needs():
+    """Left to right it has the scores of a causal model of the same weights."""
+    hybrid, causal = build(Hybrid).eval(), build(CLM).eval()
+    assert_close(own_scores(hybrid, SENTENCES), own_scores(causal, SENTENCES))
+    reading = ObjectiveLanguageModel(hybrid).reading_for("pll")
+    assert not reading.causal and reading.reading_for("chain_rule").causal
 
 
 @pytest.mark.parametrize("cls", [CLM, MLM])
