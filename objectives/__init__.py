@@ -5,7 +5,7 @@ from objectives.channel import Channel, Noise, Past, PastOrNoise
 from objectives.checkpoint import load_objective
 from objectives.class_paths import allow_imports
 from objectives.clm import CLM
-from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate, Scheduled, Selection
+from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate, Scheduled, Selection, Spans, Words
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
 from objectives.hybrid import Hybrid
@@ -49,9 +49,11 @@ __all__ = [
     "Scheduled",
     "Selection",
     "SharedSettings",
+    "Spans",
     "Traits",
     "View",
     "Vocabulary",
+    "Words",
     "allow_imports",
     "evaluation_key",
     "load_objective",

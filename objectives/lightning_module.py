@@ -64,7 +64,7 @@ class TrainingModule(pl.LightningModule):
         """The key of a training batch, whose step has not been taken."""
         tokens, length = batch.tokens_BT.numel(), batch.tokens_BT.shape[1]
         spent = min(1.0, self.tokens_read(tokens) / self.objective.budget_tokens(length))
-        return Key(self.objective.shared.seed, batch.epoch_B, batch.index_B, spent)
+        return batch.key(self.objective.shared.seed, spent)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         # The rate is a function of the step alone, so that a scheduler has no state to lose.

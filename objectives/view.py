@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from objectives.channel import Channel
 from objectives.encoder.model import Attention
+from objectives.training.randomness import Key, evaluation_key
 
 IGNORE = -100
 """The target at positions where nothing is predicted."""
@@ -22,6 +24,22 @@ class Batch(NamedTuple):
     tokens_BT: Tensor
     epoch_B: Tensor
     index_B: Tensor
+    word_starts_BT: Tensor | None = None
+    """True where a token begins a word: special tokens, the token behind one and the first of a block do; bool. None
+    where the data knows no words."""
+
+    def key(self, seed: int, spent: float = 1.0) -> Key:
+        """What the views of these blocks are made by in training under a seed."""
+        return Key(seed, self.epoch_B, self.index_B, spent, self.word_starts_BT)
+
+    def evaluation_key(self) -> Key:
+        """What the views of these blocks are made by in every evaluation."""
+        return evaluation_key(self.index_B, self.word_starts_BT)
+
+    def to(self, device: torch.device) -> Batch:
+        """On a device."""
+        starts_BT = None if self.word_starts_BT is None else self.word_starts_BT.to(device)
+        return Batch(self.tokens_BT.to(device), self.epoch_B.to(device), self.index_B.to(device), starts_BT)
 
 
 class View(NamedTuple):

@@ -26,8 +26,8 @@ COMPOSES = "experiments.cli"
 LAYERS = {
     "objectives": [
         ["class_paths", "vocabulary", "encoder", "traits", "channel"],
-        ["view"],
         ["training"],
+        ["view"],
         ["settings", "corruption"],
         ["identity"],
         ["base"],

@@ -26,7 +26,6 @@ from experiments.training.run_spec import TRAINER_DEFAULTS
 from objectives import CLM, MLM, Batch, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig, Vocabulary
 from objectives.inference.huggingface_export import to_huggingface
 from objectives.lightning_module import TrainingModule
-from objectives.training.randomness import Key
 
 SIZES = ((256, 4, 4096), (128, 4, 8192), (256, 6, 30_000), (96, 3, 2048))
 """Width, depth and vocabulary of each model."""
@@ -125,7 +124,7 @@ def seconds_of_transformers(make: Callable[[], Objective], batches: list[Batch],
     causal = objective.traits.attention == "causal"
     prepared = []
     for batch in batches:
-        (view,) = objective.views(batch.tokens_BT, Key(0, batch.epoch_B, batch.index_B))
+        (view,) = objective.views(batch.tokens_BT, batch.key(0))
         prepared.append((view.inputs_BT, batch.tokens_BT if causal else view.targets_BT))
     start = time.perf_counter()
     for inputs_BT, labels_BT in prepared:

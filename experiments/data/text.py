@@ -18,7 +18,9 @@ from experiments.data.evaluation_inputs import EncodedTask, TextSentences, encod
 from experiments.data.stream import BlockStream, Items
 from experiments.text.packed_blocks import PackedBlocks, open_packed_blocks
 from experiments.text.packing import pack, packed_directory
+from experiments.text.segmentation import Segmenter
 from experiments.text.tokenizer import Tokenizer, TokenizerConfig
+from experiments.text.word_starts import WordStarts, word_starts
 from objectives import Batch, Vocabulary
 
 
@@ -34,6 +36,8 @@ class TextData(BlockData):
         num_workers: processes that read ahead; the batches do not depend on it.
         seed: of the order of the training blocks.
         root: directory below which packed data is kept and shared; data/ beside the runs when not given.
+        segmenter: which Chinese characters are a word together, for objectives that select whole words, such as the
+            class path experiments.text.segmentation.Jieba; each is one by itself when not given.
     """
 
     def __init__(
@@ -46,11 +50,13 @@ class TextData(BlockData):
         num_workers: int = 0,
         seed: int = 0,
         root: str | None = None,
+        segmenter: Segmenter | None = None,
     ) -> None:
         super().__init__(block_length, batch_size, validation_blocks, num_workers, seed)
         self.corpus = corpus
         self.tokenizer_config = tokenizer
         self.root = root or "results/data"
+        self.segmenter = segmenter
         self.language = corpus.language
         self._packed: PackedBlocks | None = None
 
@@ -101,8 +107,13 @@ class TextData(BlockData):
     def batch_of(self, split: str, items: Items) -> Batch:
         items_B2 = torch.tensor(items, dtype=torch.int64).reshape(-1, 2)
         # Mapped at each batch and not kept: a mapped array that is pickled for a worker would be read whole.
-        tokens_BT = torch.from_numpy(self.packed.blocks(split)[items_B2[:, 1].numpy()].astype(np.int64))
-        return Batch(tokens_BT, epoch_B=items_B2[:, 0].clone(), index_B=items_B2[:, 1].clone())
+        tokens_BT = self.packed.blocks(split)[items_B2[:, 1].numpy()].astype(np.int64)
+        starts_BT = None if self._word_starts is None else torch.from_numpy(self._word_starts(tokens_BT))
+        return Batch(torch.from_numpy(tokens_BT), items_B2[:, 0].clone(), items_B2[:, 1].clone(), starts_BT)
+
+    @cached_property
+    def _word_starts(self) -> WordStarts | None:
+        return word_starts(self.tokenizer, self.segmenter)
 
     @cached_property
     def labelled_tasks(self) -> list[EncodedTask]:

@@ -17,7 +17,7 @@ from experiments.evaluation.excess_loss import NATS, ExcessLoss, by_block, exces
 from experiments.evaluation.metric import SharedMetric
 from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, folds, ratio, with_standard_error
 from experiments.records.quantities import Quantity
-from objectives import Batch, Key, Objective, Predictions, View, evaluation_key
+from objectives import Key, Objective, Predictions, View
 from objectives.inference.language_model import inference_mode
 
 SCORES = ("loss", "accuracy", "bits_per_character")
@@ -78,8 +78,8 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
     excess, known = ExcessLoss().to(objective.device), True
     with inference_mode(objective):
         for batch in data.validation_batches():
-            batch = Batch(*(part.to(objective.device) for part in batch))
-            batch_views = (views or objective.views)(batch.tokens_BT, evaluation_key(batch.index_B))
+            batch = batch.to(objective.device)
+            batch_views = (views or objective.views)(batch.tokens_BT, batch.evaluation_key())
             predictions = [objective.predict(view, batch.tokens_BT) for view in batch_views]
             fold_B = folds(batch.index_B)
             loss.update(fold_B, *predictions)

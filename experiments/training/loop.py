@@ -39,7 +39,7 @@ from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import OtherExperiment, Pairing, provenance
 from experiments.training.recorder import Recorder
 from experiments.training.run_spec import RunSpec
-from objectives import IGNORE, Diverged, Key, Objective
+from objectives import IGNORE, Diverged, Objective
 from objectives.lightning_module import TrainingModule
 
 FIRST_BATCHES = 4
@@ -147,7 +147,7 @@ def _tokens_per_step(trainer: pl.Trainer, data: BlockData) -> int:
 
 def _targets(model: Objective, data: BlockData, items: Items) -> int:
     batch = data.batch_of("train", items)
-    views = model.views(batch.tokens_BT, Key(model.shared.seed, batch.epoch_B, batch.index_B))
+    views = model.views(batch.tokens_BT, batch.key(model.shared.seed))
     return sum(int((view.targets_BT != IGNORE).sum()) for view in views)
 
 

@@ -1,7 +1,8 @@
 from objectives.corruption.corruption import Corrupted, Corruption
 from objectives.corruption.rate import Drawn, Rate, Scheduled
 from objectives.corruption.replacement import Replacement
-from objectives.corruption.selection import Bernoulli, ExactCount, Selection
+from objectives.corruption.selection import Bernoulli, ExactCount, Selection, Words
+from objectives.corruption.spans import Spans
 
 __all__ = [
     "Bernoulli",
@@ -13,4 +14,6 @@ __all__ = [
     "Replacement",
     "Scheduled",
     "Selection",
+    "Spans",
+    "Words",
 ]

@@ -46,7 +46,7 @@ class Corruption:
     keep: float = 0.1
     """Share of the selected positions whose token stays."""
     selection: Selection = field(default_factory=Bernoulli)
-    """How positions are selected: Bernoulli, ExactCount, or the class path of another selection."""
+    """How positions are selected: Bernoulli, ExactCount, Words, Spans, or the class path of another selection."""
 
     def __post_init__(self) -> None:
         check_rates(self.rates.mean(0.0), self.rates.mean(1.0))
@@ -72,7 +72,7 @@ class Corruption:
 
     def __call__(self, tokens_BT: Tensor, key: Key, vocabulary: Vocabulary) -> Corrupted:
         """Corrupt clean tokens; a pure function of (tokens, key)."""
-        selected_BT = self.selection(~vocabulary.is_special(tokens_BT), self.rates.of_blocks(key), key)
+        selected_BT = self.selection(tokens_BT, self.rates.of_blocks(key), key, vocabulary)
         return Corrupted(self.replacement(tokens_BT, selected_BT, key, vocabulary), selected_BT)
 
     def noise(self, spent: float) -> Noise | None:

@@ -23,7 +23,7 @@ _SECOND = -0x6B2FB644ECCEEE15  # 0x94D049BB133111EB
 
 
 class Key(NamedTuple):
-    """What a view of blocks is made by, besides their tokens: what each draw is for, and how far training is."""
+    """What a view of blocks is made by, besides their tokens: what each draw is for, how far training is, and words."""
 
     seed: int
     epoch_B: Tensor
@@ -32,14 +32,16 @@ class Key(NamedTuple):
     """The block in it, (B,) int64."""
     spent: float = 1.0
     """Share of the budget that has been read, from 0 to 1; no draw depends on it."""
+    word_starts_BT: Tensor | None = None
+    """True where a token begins a word, as in `Batch`; None where the data knows no words."""
 
 
-def evaluation_key(index_B: Tensor) -> Key:
+def evaluation_key(index_B: Tensor, word_starts_BT: Tensor | None = None) -> Key:
     """The key of validation blocks: the same in every run, whatever its seed, and at every evaluation.
 
     What changes over the budget is evaluated as it is at its end.
     """
-    return Key(0, torch.full_like(index_B, EVALUATION_EPOCH), index_B)
+    return Key(0, torch.full_like(index_B, EVALUATION_EPOCH), index_B, word_starts_BT=word_starts_BT)
 
 
 def uniform(key: Key, purpose: str, length: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""A selection of whole spans (after Joshi et al. 2020, SpanBERT), for the corruption of MLM.
+"""A selection by systematic sampling (Madow & Madow 1944), for the corruption of MLM.
 
 B blocks, T positions.
 """
@@ -9,20 +9,15 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from objectives import Key, Selection, uniform
+from objectives import Key, Selection, Vocabulary, uniform
 
 
 @dataclass(frozen=True)
-class Spans(Selection):
-    """Spans of `length` positions, which may overlap, begin anywhere so often that a share `rate` is inside one."""
+class Spaced(Selection):
+    """Of the regular positions each 1/rate-th, from a random one on: those selected are as far apart as can be."""
 
-    length: int = 3
-    """Positions of a span."""
-
-    def __post_init__(self) -> None:
-        if self.length < 1:
-            raise ValueError(f"a span has at least one position, but length is {self.length}")
-
-    def __call__(self, regular_BT: Tensor, rate_B1: Tensor, key: Key) -> Tensor:
-        begins = uniform(key, "span", regular_BT.shape[1] + self.length - 1) < 1 - (1 - rate_B1) ** (1 / self.length)
-        return regular_BT & begins.unfold(1, self.length, 1).any(-1)
+    def __call__(self, tokens_BT: Tensor, rate_B1: Tensor, key: Key, vocabulary: Vocabulary) -> Tensor:
+        regular_BT = ~vocabulary.is_special(tokens_BT)
+        offset_B1, count_BT = uniform(key, "offset", 1), regular_BT.cumsum(1)
+        due_BT, due_before_BT = ((offset_B1 + rate_B1 * count).floor() for count in (count_BT, count_BT - 1))
+        return regular_BT & (due_BT > due_before_BT)

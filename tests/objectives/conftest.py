@@ -1,12 +1,27 @@
 import pytest
 
-from objectives import MLM, Corruption, Drawn, ExactCount, Hybrid, MaskedNextToken, Objective, PrefixLM, Scheduled
+from objectives import (
+    MLM,
+    Corruption,
+    Drawn,
+    ExactCount,
+    Hybrid,
+    MaskedNextToken,
+    Objective,
+    PrefixLM,
+    Scheduled,
+    Spans,
+    Words,
+)
 from objectives.class_paths import allow_imports, import_object
 from tests.support.objectives import EXAMPLES, all_objectives, build
 
 allow_imports([EXAMPLES])
+OWN = import_object(f"{EXAMPLES}.own_selection.Spaced")
 VARIANTS = {
-    "MLM own spans": (MLM, {"corruption": Corruption(selection=import_object(f"{EXAMPLES}.own_selection.Spans")())}),
+    "MLM own selection": (MLM, {"corruption": Corruption(selection=OWN())}),
+    "MLM spans": (MLM, {"corruption": Corruption(selection=Spans())}),
+    "MLM words": (MLM, {"corruption": Corruption(selection=Words())}),
     "MLM exact count": (MLM, {"corruption": Corruption(selection=ExactCount())}),
     "MLM scheduled rate": (MLM, {"corruption": Corruption(Scheduled(0.3, 0.15))}),
     "MLM drawn rate": (MLM, {"corruption": Corruption(Drawn(0.0, 1.0), 1, 0, 0)}),

@@ -8,8 +8,8 @@ import torch
 import torch.multiprocessing
 
 import objectives.base
-from objectives import CLM, IGNORE, MLM, Batch, Corruption, Key, evaluation_key
-from tests.support.objectives import VOCABULARY, all_objectives, attached, build, make_batch
+from objectives import CLM, IGNORE, MLM, Batch, Corruption
+from tests.support.objectives import VOCABULARY, all_objectives, attached, build, make_batch, rows_of
 
 
 def step(objective, batch, accumulate=1, world_size=1):
@@ -22,14 +22,10 @@ def trained(objective, batch, accumulate=1, world_size=1):
     return module.training_step(batch, 0), module.ledger.compute()
 
 
-def part(batch, rows):
-    return Batch(*(field[rows] for field in batch))
-
-
 def brute_force_nats(objective, batch):
     """Weighted sum, sum and number of -log softmax at the target positions, one at a time in float64."""
     weighted, total, count = 0.0, 0.0, 0
-    for view in objective.views(batch.tokens_BT, Key(objective.shared.seed, batch.epoch_B, batch.index_B)):
+    for view in objective.views(batch.tokens_BT, batch.key(objective.shared.seed)):
         hidden = objective.encode(view, batch.tokens_BT)
         logits = objective.encoder.decode(objective.encoder.head(hidden)).double().tolist()
         for row, targets in enumerate(view.targets_BT.tolist()):
@@ -69,11 +65,11 @@ def test_accumulated_gradient_is_that_of_one_batch(cls, reduction):
     whole = gradient(objective, step(objective, batch))
     parts = [slice(start, start + 8) for start in range(0, 32, 8)]
     # Lightning divides the loss of each micro-batch by their number.
-    accumulated = sum(gradient(objective, step(objective, part(batch, rows), accumulate=4) / 4) for rows in parts)
+    accumulated = sum(gradient(objective, step(objective, rows_of(batch, rows), accumulate=4) / 4) for rows in parts)
     torch.testing.assert_close(accumulated, whole, rtol=1e-5, atol=1e-6 * whole.abs().max().item())
     # The mean of micro-batch means, which it replaces, is biased for sparse targets.
     if cls is MLM and reduction == "mean":
-        biased = sum(_mean_gradient(objective, part(batch, rows)) for rows in parts) / 4
+        biased = sum(_mean_gradient(objective, rows_of(batch, rows)) for rows in parts) / 4
         unbiased = _mean_gradient(objective, batch)
         assert (biased - unbiased).abs().max() > 1e-4 * unbiased.abs().max()
 
@@ -91,7 +87,7 @@ def _rank_gradient(rank, cls, reduction, port, results):
     objective = build(cls, reduction=reduction)
     wrapped = torch.nn.parallel.DistributedDataParallel(_Step(objective))
     batch = make_batch(blocks=32)
-    wrapped(*part(batch, slice(16 * rank, 16 * rank + 16))).backward()
+    wrapped(*rows_of(batch, slice(16 * rank, 16 * rank + 16))).backward()
     if rank == 0:
         grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
         torch.save(torch.cat(grads), results)
@@ -135,7 +131,7 @@ def test_ledger_counts_by_hand():
     batch = make_batch(blocks=16)
     objective = build(MLM, corruption=Corruption(rate=0.5, mask=0.4, random=0.3, keep=0.3))
     _, totals = trained(objective, batch)
-    (view,) = objective.views(batch.tokens_BT, Key(objective.shared.seed, batch.epoch_B, batch.index_B))
+    (view,) = objective.views(batch.tokens_BT, batch.key(objective.shared.seed))
     selected = view.targets_BT != IGNORE
     changed = (view.inputs_BT != batch.tokens_BT).sum().item()
     assert totals["tokens"] == 16 * 32
@@ -151,7 +147,7 @@ def test_predictions_by_hand(held, monkeypatch):
     monkeypatch.setattr(objectives.base, "LOGITS", held)
     objective = build(CLM)
     batch = make_batch(blocks=2)
-    (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
+    (view,) = objective.views(batch.tokens_BT, batch.evaluation_key())
     with torch.no_grad():
         predictions = objective.predict(view, batch.tokens_BT)
         logits = objective.encoder.decode(objective.encoder.head(objective.encode(view, batch.tokens_BT)))
@@ -168,7 +164,7 @@ def test_predictions_are_finite_where_softmax_underflows():
     with torch.no_grad():
         objective.encoder.decoder_bias[5] = 500.0
     batch = make_batch(blocks=1)
-    (view,) = objective.views(batch.tokens_BT, evaluation_key(batch.index_B))
+    (view,) = objective.views(batch.tokens_BT, batch.evaluation_key())
     with torch.no_grad():
         nats = objective.predict(view, batch.tokens_BT).nats_N
     assert nats.isfinite().all() and nats.max() > 300

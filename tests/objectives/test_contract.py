@@ -5,19 +5,19 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, IGNORE, Batch, Key, Noise, Objective, Past, PastOrNoise, View, load_objective
+from objectives import CLM, IGNORE, Batch, Noise, Objective, Past, PastOrNoise, View, load_objective
 from objectives.identity import describe_objective, state_hash
 from objectives.lightning_module import TrainingModule
-from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores
+from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores, rows_of
 
 KEY_SEED = 11
 
 
 def views_of(objective: Objective, batch: Batch) -> tuple[View, ...]:
-    return objective.views(batch.tokens_BT, Key(KEY_SEED, batch.epoch_B, batch.index_B))
+    return objective.views(batch.tokens_BT, batch.key(KEY_SEED))
 
 
-def rows_of(view: View, order: torch.Tensor) -> View:
+def rows_of_view(view: View, order: torch.Tensor) -> View:
     """The view of some of its blocks."""
     return View(*(field[order] if isinstance(field, torch.Tensor) else field for field in view))
 
@@ -48,9 +48,9 @@ def check_independence(objective: Objective) -> None:
     """The view of a block does not depend on the other blocks of its batch or on their order."""
     batch = make_batch(blocks=8)
     order = torch.tensor([6, 1, 3])
-    part = Batch(*(field[order] for field in batch))
+    part = rows_of(batch, order)
     for whole, some in zip(views_of(objective, batch), views_of(objective, part), strict=True):
-        assert_equal(rows_of(whole, order), some)
+        assert_equal(rows_of_view(whole, order), some)
 
 
 def test_objectives_are_found():

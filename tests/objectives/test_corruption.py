@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from objectives import Corruption, ExactCount, Key
+from objectives import Corruption, ExactCount
 from objectives.corruption import Replacement
 from tests.support.objectives import FALSE_ALARM, HOLES, VOCABULARY, make_batch
 
@@ -18,8 +18,7 @@ def within_binomial(successes: int, trials: int, probability: float) -> bool:
 
 def corrupt(corruption, blocks=400, length=64, seed=1):
     batch = make_batch(blocks=blocks, length=length)
-    key = Key(seed, batch.epoch_B, batch.index_B)
-    return batch.tokens_BT, corruption(batch.tokens_BT, key, VOCABULARY)
+    return batch.tokens_BT, corruption(batch.tokens_BT, batch.key(seed), VOCABULARY)
 
 
 @pytest.mark.parametrize("rate", [0.15, 0.4, 1.0])
@@ -54,7 +53,7 @@ def test_each_regular_id_is_drawn_by_its_own_share_of_the_draws_and_no_other_id_
     monkeypatch.setattr("objectives.corruption.replacement.uniform", lambda key, purpose, length: draws)
     tokens = torch.full(draws.shape, 8)
     batch = make_batch(blocks=1)
-    inputs = Replacement(0, 1, 0)(tokens, tokens == 8, Key(1, batch.epoch_B, batch.index_B), HOLES)
+    inputs = Replacement(0, 1, 0)(tokens, tokens == 8, batch.key(1), HOLES)
     counts = torch.bincount(inputs.flatten(), minlength=HOLES.size).tolist()
     others = (*HOLES.specials, *HOLES.unused)
     assert counts == [0 if number in others else times for number in range(HOLES.size)]

@@ -80,14 +80,23 @@ def enlarge(module: torch.nn.Module) -> None:
 
 
 def make_batch(blocks: int = 8, length: int = 32, seed: int = 0) -> Batch:
-    """Blocks with two documents each, the first without its beginning, as packing leaves them."""
+    """Blocks with two documents each, the first without its beginning, as packing leaves them; words of any length."""
     generator = torch.Generator().manual_seed(seed)
     ranks = torch.randint(0, VOCABULARY.regular, (blocks, length), generator=generator)
     tokens = VOCABULARY.nth_regular(ranks)
     cut = length // 3
     tokens[:, cut], tokens[:, cut + 1] = VOCABULARY.sep, VOCABULARY.cls
     tokens[:, 2] = VOCABULARY.unknown
-    return Batch(tokens, torch.full((blocks,), 5), torch.arange(100, 100 + blocks))
+    special = VOCABULARY.is_special(tokens)
+    starts = special | (torch.rand(blocks, length, generator=generator) < 0.5)
+    starts[:, 1:] |= special[:, :-1]
+    starts[:, 0] = True
+    return Batch(tokens, torch.full((blocks,), 5), torch.arange(100, 100 + blocks), starts)
+
+
+def rows_of(batch: Batch, rows: Any) -> Batch:
+    """Some blocks of a batch, by an index or a slice."""
+    return Batch(*(None if field is None else field[rows] for field in batch))
 
 
 def log_softmax(objective: Objective, inputs: list[int], position: int) -> torch.Tensor:

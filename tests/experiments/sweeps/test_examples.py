@@ -23,9 +23,9 @@ MASKED = {"model.class_path": "objectives.MLM"}
 ARMS = {
     "CLM": {"model.class_path": "objectives.CLM"},
     "MLM": {**MASKED, "model.init_args.corruption": {"rate": 0.3}},
-    "spans": {
+    "spaced": {
         **MASKED,
-        "model.init_args.corruption": {"rate": 0.3, "selection": {"class_path": f"{EXAMPLES}.own_selection.Spans"}},
+        "model.init_args.corruption": {"rate": 0.3, "selection": {"class_path": f"{EXAMPLES}.own_selection.Spaced"}},
     },
     "prefix 25 %": {"model.class_path": f"{EXAMPLES}.prefix_lm.BlockPrefixLM", "model.init_args.longest": 0.25},
     "prefix 50 %": {"model.class_path": f"{EXAMPLES}.prefix_lm.BlockPrefixLM", "model.init_args.longest": 0.5},
@@ -34,12 +34,12 @@ ARMS = {
 OFFERED = {
     "CLM": {"chain_rule"},
     "MLM": {"pll"},
-    "spans": {"pll"},
+    "spaced": {"pll"},
     "prefix 25 %": {"chain_rule"},
     "prefix 50 %": {"chain_rule"},
     "both": {"chain_rule", "pll"},
 }
-EXPORTED = {"CLM", "MLM", "spans"}
+EXPORTED = {"CLM", "MLM", "spaced"}
 BAYES_LOSS_KNOWN = {"CLM", "MLM", "both", "prefix 25 %", "prefix 50 %"}
 
 
@@ -124,7 +124,7 @@ def test_every_arm_is_in_curves_tables_density_and_factors(grid):
     assert float(density["both"]["nominal targets per token"]) == pytest.approx(1.15)
     prefixes = {row["arm"]: row for row in table(whole, "longest_prefix")}
     assert prefixes.keys() == {"prefix 25 %", "prefix 50 %"}
-    assert {row["arm"] for row in table(whole, "selection")} == {"MLM", "spans"}
+    assert {row["arm"] for row in table(whole, "selection")} == {"MLM", "spaced"}
     page = (whole / "report" / "report.md").read_text()
     assert all(arm in page for arm in ARMS)
     figures = {path.stem for path in (whole / "report" / "figures").iterdir()}

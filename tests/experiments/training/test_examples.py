@@ -21,9 +21,9 @@ from tests.support.tiny import RULES, fit_arguments, only_run, outcome, run_conf
 OBJECTIVES = {
     "prefix": {"model.class_path": f"{EXAMPLES}.prefix_lm.BlockPrefixLM"},
     "views": {"model.class_path": f"{EXAMPLES}.two_views.TwoViews"},
-    "spans": {
+    "spaced": {
         "model.class_path": "objectives.MLM",
-        "model.init_args.corruption": {"rate": 0.3, "selection": {"class_path": f"{EXAMPLES}.own_selection.Spans"}},
+        "model.init_args.corruption": {"rate": 0.3, "selection": {"class_path": f"{EXAMPLES}.own_selection.Spaced"}},
     },
 }
 
@@ -125,7 +125,7 @@ def printed(capsys, *arguments):
 
 def test_examples_are_scored_by_what_they_offer_and_refused_otherwise(trained, tmp_path, capsys):
     (tmp_path / "lines.txt").write_text("the old cat sees the dog.\n")
-    offered = {"prefix": {"chain_rule"}, "views": {"chain_rule", "pll"}, "spans": {"pll"}}
+    offered = {"prefix": {"chain_rule"}, "views": {"chain_rule", "pll"}, "spaced": {"pll"}}
     sums = {}
     for name, run in trained.items():
         for method in ("chain_rule", "pll"):
@@ -141,7 +141,7 @@ def test_an_export_is_refused_with_the_reason_where_there_is_no_counterpart(trai
     pytest.importorskip("transformers")
     for name, run in trained.items():
         code, _, last = printed(capsys, "export", run, tmp_path / name)
-        assert (code == 0) == (name == "spans")
+        assert (code == 0) == (name == "spaced")
         if code:
             assert "has no counterpart in transformers" in last
 
