@@ -17,7 +17,8 @@ RECORDED = ("loss", "loss_standard_error", "excess_loss", "excess_loss_standard_
 
 class Cloze(SharedMetric):
     """The loss at some mask rates and with BERT's mix, whatever the objective's own corruption; and the excess loss,
-    where it is known.
+    where it is known. One that predicts a token at the position before it has no answer to a gap at the beginning of a
+    block, and is not asked.
 
     Args:
         rates: the mask rates.

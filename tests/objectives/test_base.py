@@ -80,17 +80,19 @@ def _mean_gradient(objective, batch):
     return gradient(objective, loss)
 
 
-def _rank_gradient(rank, cls, reduction, port, results):
+def _rank_gradients(rank, cases, port, results):
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
-    objective = build(cls, reduction=reduction)
-    wrapped = torch.nn.parallel.DistributedDataParallel(_Step(objective))
-    batch = make_batch(blocks=32)
-    wrapped(*rows_of(batch, slice(16 * rank, 16 * rank + 16))).backward()
+    gradients = []
+    for cls, reduction in cases:
+        objective = build(cls, reduction=reduction)
+        wrapped = torch.nn.parallel.DistributedDataParallel(_Step(objective))
+        batch = make_batch(blocks=32)
+        wrapped(*rows_of(batch, slice(16 * rank, 16 * rank + 16))).backward()
+        gradients.append(torch.cat([p.grad.flatten() for p in objective.parameters() if p.grad is not None]))
     if rank == 0:
-        grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
-        torch.save(torch.cat(grads), results)
+        torch.save(gradients, results)
     torch.distributed.barrier()
     # Skip destructors: gloo's joins a thread that may be waiting for the lock of this one.
     os._exit(0)
@@ -106,15 +108,16 @@ class _Step(torch.nn.Module):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cls", "reduction"), [(CLM, "mean"), (MLM, "mean"), (MLM, "sum")])
-def test_gradient_of_two_ranks_is_that_of_one(cls, reduction, tmp_path):
-    objective = build(cls, reduction=reduction)
-    whole = gradient(objective, step(objective, make_batch(blocks=32)))
+def test_gradient_of_two_ranks_is_that_of_one(tmp_path):
+    """Of every objective, and under both reductions; by the same two processes, because they take long to start."""
+    cases = [*((cls, "mean") for cls in all_objectives()), (MLM, "sum")]
     port = 29_500 + os.getpid() % 5_000
-    arguments = (cls, reduction, port, tmp_path / "gradient.pt")
-    torch.multiprocessing.spawn(_rank_gradient, arguments, nprocs=2)
-    shared = torch.load(tmp_path / "gradient.pt")
-    torch.testing.assert_close(shared, whole, rtol=1e-5, atol=1e-6 * whole.abs().max().item())
+    torch.multiprocessing.spawn(_rank_gradients, (cases, port, tmp_path / "gradients.pt"), nprocs=2)
+    for (cls, reduction), shared in zip(cases, torch.load(tmp_path / "gradients.pt"), strict=True):
+        objective = build(cls, reduction=reduction)
+        whole = gradient(objective, step(objective, make_batch(blocks=32)))
+        close = {"rtol": 1e-5, "atol": 1e-6 * whole.abs().max().item()}
+        torch.testing.assert_close(shared, whole, msg=lambda text, of=cls: f"{of.__name__}: {text}", **close)
 
 
 def test_a_batch_without_targets_gives_zero_and_no_nan():

@@ -10,7 +10,7 @@ from experiments.evaluation.excess_loss import ExcessLoss
 from experiments.evaluation.standard_errors import folds
 from experiments.evaluation.validation_loss import validation_loss
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
-from objectives import CLM, IGNORE, MLM, Corruption, Predictions
+from objectives import CLM, IGNORE, MLM, Corruption, Hybrid, MaskedNextToken, Predictions
 from tests.support.known_rules import enumerate_targets, make_data, text_probabilities
 from tests.support.objectives import build
 
@@ -58,18 +58,20 @@ def test_a_loss_far_below_the_bayes_loss_is_an_error():
         excess.compute()
 
 
+CAUSAL_SHARES = {CLM: 1.0, MLM: 0.0, MaskedNextToken: 0.0, Hybrid: 0.5}
+"""Of blocks that are read from left to right."""
+
+
 def enumerated(cls):
     """What a model has seen -> p(seen, token at the target), without the recursions that give the Bayes loss."""
-    mass = defaultdict(lambda: defaultdict(float))
-    if cls is CLM:
-        for symbols, p in text_probabilities(LANGUAGE).items():
-            tokens = [*(FIRST_SYMBOL + symbol for symbol in symbols), SEP]
-            for t, target in enumerate(tokens):
-                mass[tuple(tokens[:t])][target] += p
-    else:
-        for (shown, i, true), p in enumerate_targets(LANGUAGE, CORRUPTION.noise(1.0)).items():
-            mass[tuple(MASK if s is None else FIRST_SYMBOL + s for s in shown), i][FIRST_SYMBOL + true] += p
-    return mass
+    mass, share = defaultdict(lambda: defaultdict(float)), CAUSAL_SHARES[cls]
+    for symbols, p in text_probabilities(LANGUAGE).items():
+        tokens = [*(FIRST_SYMBOL + symbol for symbol in symbols), SEP]
+        for t, target in enumerate(tokens):
+            mass[tuple(tokens[:t])][target] += share * p
+    for (shown, i, true), p in enumerate_targets(LANGUAGE, CORRUPTION.noise(1.0)).items():
+        mass[tuple(MASK if s is None else FIRST_SYMBOL + s for s in shown), i][FIRST_SYMBOL + true] += (1 - share) * p
+    return {seen: dict(targets) for seen, targets in mass.items() if sum(targets.values())}
 
 
 def blurred(share, target, blur):
@@ -79,14 +81,16 @@ def blurred(share, target, blur):
 
 def model(cls, mass, blur):
     """An objective whose predictions are the enumerated posteriors, blurred."""
-    changes = {"corruption": CORRUPTION} if cls is MLM else {}
+    changes = {} if CAUSAL_SHARES[cls] == 1 else {"corruption": CORRUPTION}
     objective = build(cls, vocabulary=LANGUAGE.vocabulary(), **changes)
 
     def predict(view, tokens):
         targeted, nats = view.targets_BT != IGNORE, []
         for row, place in targeted.nonzero().tolist():
             inputs, target = view.inputs_BT[row].tolist(), int(view.targets_BT[row, place])
-            seen = mass[tuple(inputs[1 : place + 1]) if cls is CLM else (tuple(inputs[1:-1]), place - 1)]
+            masks = isinstance(view.attention, torch.Tensor)
+            past = not view.attention[row, 0, 0, -1] if masks else view.attention == "causal"
+            seen = mass[tuple(inputs[1 : place + 1]) if past else (tuple(inputs[1:-1]), place - 1 + view.shift)]
             nats.append(-math.log(blurred(seen[target] / sum(seen.values()), target, blur)))
         return of_nats(targeted, torch.tensor(nats, dtype=torch.float64))
 
@@ -94,7 +98,7 @@ def model(cls, mass, blur):
     return objective
 
 
-@pytest.mark.parametrize("cls", [CLM, MLM])
+@pytest.mark.parametrize("cls", CAUSAL_SHARES)
 def test_the_exact_posterior_has_no_excess_and_a_worse_model_its_divergence(cls):
     mass, data = enumerated(cls), make_data(LANGUAGE, validation_blocks=2000, batch_size=500)
     best = validation_loss(model(cls, mass, blur=0.0), data)

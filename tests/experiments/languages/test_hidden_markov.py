@@ -19,10 +19,22 @@ from experiments.languages.hidden_markov_bayes import (
     mlm_bayes_loss,
     state_posteriors,
 )
-from objectives import IGNORE, Corruption, Drawn, ExactCount, Noise, evaluation_key
+from objectives import (
+    IGNORE,
+    Corruption,
+    Drawn,
+    ExactCount,
+    Hybrid,
+    MaskedNextToken,
+    Noise,
+    PrefixLM,
+    Scheduled,
+    evaluation_key,
+)
 from objectives.clm import next_token
 from objectives.mlm import cloze
 from tests.support.known_rules import enumerate_blocks, enumerate_targets, text_probabilities
+from tests.support.objectives import build
 
 FALSE_ALARM = 1e-6
 TINY = HiddenMarkov(2, 3, transition_concentration=0.7, emission_concentration=0.7, length=4, seed=1)
@@ -201,6 +213,80 @@ def test_where_every_selected_token_is_masked_the_rate_of_a_block_does_not_matte
     nats = mlm_bayes_loss(TINY, framed(inputs, 2, 3), framed(targets, IGNORE, IGNORE), noise).sum(1)
     expected = [-math.log(p / given[shown, i]) for (shown, i, _), p in mass.items()]
     torch.testing.assert_close(nats, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-10)
+
+
+SHIFTED = {
+    "prefix": (PrefixLM, {}),
+    "short prefix": (PrefixLM, {"longest": 0.4}),
+    "masked next token": (MaskedNextToken, {"corruption": Corruption(0.4, *BERT)}),
+    "all masked": (MaskedNextToken, {"corruption": Corruption(1.0, 1, 0, 0)}),
+    "hybrid": (Hybrid, {"corruption": Corruption(0.4, *BERT)}),
+    "hybrid that masks all or nothing": (Hybrid, {"corruption": Corruption(1.0, 1, 0, 0), "causal": 0.3}),
+    "hybrid that ends masked": (Hybrid, {"corruption": Corruption(0.4, *BERT), "causal": Scheduled(1.0, 0.0)}),
+    "hybrid that ends causal": (Hybrid, {"corruption": Corruption(0.4, *BERT), "causal": Scheduled(0.0, 1.0)}),
+}
+"""Objectives whose positions predict the next token, and their settings."""
+
+
+def reached(view):
+    """What each position has read, through as many layers as there may be; (B, T, T)."""
+    blocks, length = view.inputs_BT.shape
+    masks = isinstance(view.attention, torch.Tensor)
+    seen = view.attention[:, 0] if masks else torch.ones(blocks, length, length, dtype=torch.bool)
+    for _ in range(length):
+        seen = (seen.double() @ seen.double()) > 0
+    return seen
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_the_bayes_loss_of_next_tokens_that_are_shown_or_masked_is_that_of_enumeration(name):
+    """p(next symbol | what its position has read): of clean texts by summing those that agree, of corrupted ones by
+    `enumerate_targets`."""
+    cls, settings = SHIFTED[name]
+    objective = build(cls, vocabulary=TINY.vocabulary(), **settings)
+    index = torch.arange(200)
+    tokens = TINY.tokens_BT(TINY.sample("validation", index)[1])
+    (view,) = objective.views(tokens, evaluation_key(index))
+    noise = settings["corruption"].noise(1.0) if "corruption" in settings else None
+    mass = enumerate_targets(TINY, noise) if noise else {}
+    expected = torch.zeros(tokens.shape, dtype=torch.float64)
+    kinds, seen_BTT = set(), reached(view)
+    for row, t in (view.targets_BT != IGNORE).nonzero().tolist():
+        seen = seen_BTT[row, t]
+        clean = torch.equal(view.inputs_BT[row], tokens[row]) and not seen[-1]
+        kinds.add(clean)
+        if clean:
+            expected[row, t] = clean_nats(tokens[row], t, seen)
+        else:
+            expected[row, t] = masked_nats(view.inputs_BT[row], tokens[row], t, mass)
+    nats = bayes_loss(TINY, view, tokens)
+    torch.testing.assert_close(nats, expected, rtol=0, atol=1e-10)
+    assert kinds == {True, False} if name in ("hybrid", "hybrid that masks all or nothing") else len(kinds) == 1
+
+
+def clean_nats(tokens, t, seen):
+    """−log p(token t + 1 | the tokens at the positions that are seen), all texts being of one length."""
+    if t + 2 == len(tokens):
+        return 0.0
+    symbols = (tokens[1:-1] - FIRST_SYMBOL).tolist()
+    known = [place - 1 for place in seen.nonzero().flatten().tolist() if place not in (0, len(tokens) - 1)]
+    assert t not in known
+    agree = {x: p for x, p in text_probabilities(TINY).items() if all(x[i] == symbols[i] for i in known)}
+    return -math.log(sum(p for x, p in agree.items() if x[t] == symbols[t]) / sum(agree.values()))
+
+
+def masked_nats(inputs, tokens, t, mass):
+    """−log p(token t + 1 | the corrupted block, and that it is a target)."""
+    shown = tuple(None if token == MASK else token - FIRST_SYMBOL for token in inputs[1:-1].tolist())
+    total = sum(mass.get((shown, t, symbol), 0.0) for symbol in range(TINY.symbols))
+    return -math.log(mass[shown, t, int(tokens[t + 1]) - FIRST_SYMBOL] / total)
+
+
+def test_a_hybrid_whose_masks_have_no_bayes_loss_has_none():
+    objective = build(Hybrid, vocabulary=TINY.vocabulary(), corruption=Corruption(selection=ExactCount()))
+    tokens = TINY.tokens_BT(TINY.sample("validation", torch.arange(5))[1])
+    (view,) = objective.views(tokens, evaluation_key(torch.arange(5)))
+    assert bayes_loss(TINY, view, tokens) is None
 
 
 def test_a_rate_that_nobody_knows_and_positions_that_depend_on_each_other_have_no_bayes_loss():

@@ -37,10 +37,14 @@ VARIANTS = {
     "MLM": {"model.init_args.encoder.dropout": 0.1},
     "accumulated": {"trainer.accumulate_grad_batches": 2},
     "workers": {"data.init_args.num_workers": 2},
+    "hybrid": {
+        "model.class_path": "objectives.Hybrid",
+        "model.init_args.causal": {"class_path": "objectives.Scheduled", "init_args": {"start": 1.0, "end": 0.0}},
+    },
 }
 
 
-SLOW = ("workers",)
+SLOW = ("workers", "hybrid")
 
 
 @pytest.mark.parametrize(
