@@ -5,9 +5,10 @@ from objectives.channel import Channel, Noise, Past
 from objectives.checkpoint import load_objective
 from objectives.class_paths import allow_imports
 from objectives.clm import CLM
-from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate, Scheduled, Selection
+from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate, Scheduled, Selection, Stratified
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
+from objectives.masked_diffusion import MaskedDiffusion
 from objectives.mlm import MLM
 from objectives.settings import SharedSettings
 from objectives.training.divergence import Diverged
@@ -33,6 +34,7 @@ __all__ = [
     "EncoderConfig",
     "ExactCount",
     "Key",
+    "MaskedDiffusion",
     "Noise",
     "Objective",
     "OptimizerConfig",
@@ -42,6 +44,7 @@ __all__ = [
     "Scheduled",
     "Selection",
     "SharedSettings",
+    "Stratified",
     "Traits",
     "View",
     "Vocabulary",

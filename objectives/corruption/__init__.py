@@ -1,5 +1,5 @@
 from objectives.corruption.corruption import Corrupted, Corruption
-from objectives.corruption.rate import Drawn, Rate, Scheduled
+from objectives.corruption.rate import Drawn, Rate, Scheduled, Stratified
 from objectives.corruption.replacement import Replacement
 from objectives.corruption.selection import Bernoulli, ExactCount, Selection
 
@@ -13,4 +13,5 @@ __all__ = [
     "Replacement",
     "Scheduled",
     "Selection",
+    "Stratified",
 ]
