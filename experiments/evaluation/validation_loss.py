@@ -68,8 +68,8 @@ class ValidationLoss(SharedMetric):
 
 
 def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:
-    """loss (nats per target, weighted) and accuracy with their standard errors, and density; bits_per_character where tokens
-    stand for text, and what `ExcessLoss` gives where the Bayes loss of every view is known.
+    """loss (nats per target, weighted) and accuracy with their standard errors, and density; bits_per_character where
+    tokens stand for text, and what `ExcessLoss` gives where the Bayes loss of every view is known.
 
     Args:
         views: what is read and predicted, of clean tokens; the objective's own views when not given.

@@ -40,7 +40,7 @@ class Ledger(Metric):
         weight: float = 0,
         seconds: float = 0,
     ) -> None:
-        """Add counts (tokens), operations, nats, each target's times its weight, the sum of these weights, and seconds."""
+        """Add counts (tokens), operations, nats (those of each target times its weight), weights, and seconds."""
         self.tokens += tokens
         self.selected += selected
         self.corrupted += corrupted

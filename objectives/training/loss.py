@@ -13,8 +13,8 @@ from torch.utils.checkpoint import checkpoint
 CHUNK = 512
 """Positions whose logits are held at once, where torch has a fused loss (2.13 and later)."""
 LOGITS = 2**26
-"""Logits that are held at once in mixed precision or of weighted targets; those of more positions are computed again for
-the gradient."""
+"""Logits that are held at once in mixed precision, or of weighted targets; those of more positions are computed again
+for the gradient."""
 _FUSED = getattr(torch.nn, "LinearCrossEntropyOptions", None)
 
 
@@ -51,9 +51,7 @@ def target_nlls(features_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, targets_
     if len(targets_N) <= (size := max(CHUNK, LOGITS // len(weight_VD))):
         return _target_nlls(features_ND, weight_VD, bias_V, targets_N)
     parts = zip(features_ND.split(size), targets_N.split(size), strict=True)
-    return torch.cat(
-        [checkpoint(_target_nlls, some, weight_VD, bias_V, of, use_reentrant=False) for some, of in parts]
-    )
+    return torch.cat([checkpoint(_target_nlls, some, weight_VD, bias_V, of, use_reentrant=False) for some, of in parts])
 
 
 def _target_nlls(features_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, targets_N: Tensor) -> Tensor:

@@ -103,7 +103,11 @@ def test_hugging_face_models_generate_too(kind, tmp_path, capsys):
         ("MLM", ("--sweeps", 3), "--sweeps goes with --method gibbs"),
         ("CLM diverged", (), "has diverged"),
         ("MLM", ("--top-p", 0), "top_p in (0, 1]"),
-        ("MLM", ("--method", "left_to_right"), "cannot generate by left_to_right; use unmasking or gibbs"),
+        (
+            "MLM",
+            ("--method", "left_to_right"),
+            "cannot generate by left_to_right; use random_order, unmasking or gibbs",
+        ),
         ("CLM", ("--method", "gibbs"), "cannot generate by gibbs; use left_to_right"),
         ("MLM", ("--method", "gibbs", "--sweeps", 0), "sweeps must be at least 1"),
     ],
