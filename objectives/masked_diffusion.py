@@ -28,7 +28,7 @@ class MaskedDiffusion(Objective):
 
     Args:
         lowest: the rates begin above it. Weights are at most 1 / lowest; without a bound (0) their second moment is
-            infinite. What it leaves out makes up a share `lowest` of the bound (0.001 as in MDLM).
+            infinite. What it leaves out is a share `lowest` of the integral over rates. 0.001 is MDLM's.
         shared: the fields of SharedSettings.
     """
 
