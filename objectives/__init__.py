@@ -5,10 +5,22 @@ from objectives.channel import Channel, Noise, Past, PastOrNoise
 from objectives.checkpoint import load_objective
 from objectives.class_paths import allow_imports
 from objectives.clm import CLM
-from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate, Scheduled, Selection, Spans, Words
+from objectives.corruption import (
+    Bernoulli,
+    Corruption,
+    Drawn,
+    ExactCount,
+    Rate,
+    Scheduled,
+    Selection,
+    Spans,
+    Stratified,
+    Words,
+)
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
 from objectives.hybrid import Hybrid
+from objectives.masked_diffusion import MaskedDiffusion
 from objectives.masked_next_token import MaskedNextToken
 from objectives.mlm import MLM
 from objectives.prefix_lm import PrefixLM
@@ -37,6 +49,7 @@ __all__ = [
     "ExactCount",
     "Hybrid",
     "Key",
+    "MaskedDiffusion",
     "MaskedNextToken",
     "Noise",
     "Objective",
@@ -50,6 +63,7 @@ __all__ = [
     "Selection",
     "SharedSettings",
     "Spans",
+    "Stratified",
     "Traits",
     "View",
     "Vocabulary",

@@ -109,13 +109,15 @@ class Objective(nn.Module, ABC):
         features_ND = self.encoder.head(self.encode(view, tokens_BT, TargetPositions(*map(self._here, places))))
         decoder = (self.encoder.embedding.weight, self.encoder.decoder_bias)
         if view.weights_BT is None:
-            loss = nats = summed_nll(features_ND, *decoder, targets_N)
+            loss, weight = summed_nll(features_ND, *decoder, targets_N), float(targets_N.numel())
         else:
-            nats_N = target_nlls(features_ND, *decoder, targets_N)
-            loss, nats = (self._here(view.weights_BT.flatten()[places.place_N]) * nats_N).sum(), nats_N.sum()
+            weights_N = view.weights_BT.flatten()[places.place_N]
+            loss = (self._here(weights_N) * target_nlls(features_ND, *decoder, targets_N)).sum()
+            weight = weights_N.double().sum().item()
         return ViewLoss(
             loss,
-            nats.detach().double(),
+            loss.detach().double(),
+            weight,
             targets=targets_N.numel(),
             selected=0 if view.selected_BT is None else int(view.selected_BT.sum()),
             corrupted=int((view.inputs_BT != tokens_BT).sum()),
@@ -151,4 +153,6 @@ class Objective(nn.Module, ABC):
             logits = self.encoder.decode(self.encoder.head(hidden)).float()
             nats.append(F.cross_entropy(logits, targets, reduction="none").double())
             correct.append(logits.argmax(-1) == targets)
-        return Predictions(targeted_BT, torch.cat(nats), torch.cat(correct), self.vocabulary.is_special(targets_N))
+        weights_N = None if view.weights_BT is None else view.weights_BT[targeted_BT]
+        special_N = self.vocabulary.is_special(targets_N)
+        return Predictions(targeted_BT, torch.cat(nats), torch.cat(correct), special_N, weights_N)

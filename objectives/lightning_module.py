@@ -88,6 +88,7 @@ class TrainingModule(pl.LightningModule):
             losses.append(found.loss)
             self.ledger.update(
                 nats=found.nats,
+                weight=found.weight,
                 targets=found.targets,
                 selected=found.selected,
                 corrupted=found.corrupted,

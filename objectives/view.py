@@ -67,7 +67,9 @@ class ViewLoss(NamedTuple):
     loss: Tensor
     """Sum over the targets of weight times nats, to be differentiated."""
     nats: Tensor
-    """Sum of nats, float64, without a gradient."""
+    """The same, float64, without a gradient."""
+    weight: float
+    """Sum of the weights: of what `nats` is the mean times."""
     targets: int
     """Number of targets."""
     selected: int
@@ -89,3 +91,5 @@ class Predictions(NamedTuple):
     """True where the most probable token is the target."""
     special_N: Tensor
     """True where the target is a special token."""
+    weights_N: Tensor | None = None
+    """Weight of the target; None where all are 1."""

@@ -134,6 +134,13 @@ class BlockData(LightningDataModule, ABC):
         """
         return None
 
+    def sentence_nats(self, sentences: list[list[int]]) -> Tensor | None:
+        """−log p of sentences of `validation_sentences`, given how many tokens they have; (S,) float64, in nats.
+
+        None where it is not known.
+        """
+        return None
+
     def train_dataloader(self) -> DataLoader:
         """An endless stream that goes on where the trainer's step count stands."""
         trainer = self.trainer

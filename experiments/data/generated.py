@@ -15,7 +15,13 @@ from experiments.data.base import BlockData
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
 from experiments.data.stream import FreshStream, Items
 from experiments.languages.hidden_markov import FIRST_SYMBOL, HiddenMarkov
-from experiments.languages.hidden_markov_bayes import StateView, bayes_accuracy, bayes_loss, state_posteriors
+from experiments.languages.hidden_markov_bayes import (
+    StateView,
+    bayes_accuracy,
+    bayes_loss,
+    clm_bayes_loss,
+    state_posteriors,
+)
 from objectives import Batch, View, Vocabulary
 
 MOST_BLOCKS = 1_000_000
@@ -112,6 +118,10 @@ class GeneratedData(BlockData):
     def bayes_loss(self, view: View, tokens_BT: Tensor) -> Tensor | None:
         """As of the base class; known wherever the view has a channel."""
         return bayes_loss(self.rules, view, tokens_BT)
+
+    def sentence_nats(self, sentences: list[list[int]]) -> Tensor:
+        """As of the base class; known for all blocks."""
+        return clm_bayes_loss(self.rules, self.rules.tokens_BT(torch.tensor(sentences) - FIRST_SYMBOL)).sum(1)
 
     def _probe_blocks(self) -> tuple[Tensor, Tensor]:
         return self.rules.sample("probe", torch.arange(self.probe_train + self.probe_test))

@@ -2,6 +2,7 @@
 
 from experiments.evaluation.baselines import BagOfTokens, BayesAccuracy, MajorityClass, UntrainedEncoder
 from experiments.evaluation.cloze import Cloze
+from experiments.evaluation.likelihood import Likelihood
 from experiments.evaluation.linear_probe import LinearProbe
 from experiments.evaluation.metric import NotMeasured, SharedMetric
 from experiments.evaluation.validation_loss import ValidationLoss
@@ -11,6 +12,7 @@ __all__ = [
     "BagOfTokens",
     "BayesAccuracy",
     "Cloze",
+    "Likelihood",
     "LinearProbe",
     "MajorityClass",
     "NotMeasured",

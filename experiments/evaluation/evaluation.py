@@ -46,7 +46,8 @@ class EvaluationConfig:
     first_tokens: int | None = None
     """Tokens at the first of them; a 64th of the budget when not given."""
     metrics: list[SharedMetric] = field(default_factory=list)
-    """Class paths of shared metrics, with their settings; all those of experiments.evaluation when not given."""
+    """Class paths of shared metrics, with their settings; those of experiments.evaluation, without Likelihood, when not
+    given."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.snapshots <= MOST_SNAPSHOTS:

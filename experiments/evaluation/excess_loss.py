@@ -50,8 +50,16 @@ def by_block(predictions: Predictions, values_N: Tensor) -> Tensor:
     return values_BT.sum(1)
 
 
+def weights(predictions: Predictions) -> Tensor:
+    """Weight of each target, (N,) float64."""
+    if predictions.weights_N is None:
+        return torch.ones_like(predictions.nats_N)
+    return predictions.weights_N.double()
+
+
 class ExcessLoss(Metric):
-    """Loss minus Bayes loss at the same targets, of all views; its standard error takes blocks as the units."""
+    """Loss minus Bayes loss at the same targets, of all views, each with its weight; the standard error takes blocks
+    as the units."""
 
     full_state_update = False
     sums: Tensor
@@ -65,17 +73,18 @@ class ExcessLoss(Metric):
     def update(self, fold_B: Tensor, *views: tuple[Predictions, Tensor]) -> None:
         """Add, for each view of a batch, the predictions and the least possible nats at each target, (B, T) float64;
         fold_B are the `folds` of its blocks."""
-        excess, bayes, targets = [], [], []
+        excess, bayes, weight = [], [], []
         for predictions, bayes_BT in views:
-            bayes.append(bayes_BT.to(predictions.nats_N.device).sum(1))
-            excess.append(by_block(predictions, predictions.nats_N) - bayes[-1])
-            targets.append(predictions.targeted_BT.sum(1))
-        targets_B = torch.stack(targets).sum(0)
-        self.sums += cluster_sums(torch.stack(excess).sum(0), targets_B, fold_B)
-        self.bayes += cluster_sums(torch.stack(bayes).sum(0), targets_B, fold_B)
+            bayes_N, weights_N = bayes_BT.to(predictions.nats_N.device)[predictions.targeted_BT], weights(predictions)
+            excess.append(by_block(predictions, weights_N * (predictions.nats_N - bayes_N)))
+            bayes.append(by_block(predictions, weights_N * bayes_N))
+            weight.append(by_block(predictions, weights_N))
+        weight_B = torch.stack(weight).sum(0)
+        self.sums += cluster_sums(torch.stack(excess).sum(0), weight_B, fold_B)
+        self.bayes += cluster_sums(torch.stack(bayes).sum(0), weight_B, fold_B)
 
     def compute(self) -> dict[str, float]:
-        """bayes_loss and excess_loss per target, with their standard errors.
+        """bayes_loss and excess_loss, weighted means over the targets, with their standard errors.
 
         Raises:
             ArithmeticError: when the excess is more than 3 standard errors below 0.

@@ -13,7 +13,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from experiments.data import BlockData
-from experiments.evaluation.excess_loss import NATS, ExcessLoss, by_block, excess_quantities
+from experiments.evaluation.excess_loss import NATS, ExcessLoss, by_block, excess_quantities, weights
 from experiments.evaluation.metric import SharedMetric
 from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, folds, ratio, with_standard_error
 from experiments.records.quantities import Quantity
@@ -68,8 +68,8 @@ class ValidationLoss(SharedMetric):
 
 
 def validation_loss(objective: Objective, data: BlockData, views: Views | None = None) -> dict[str, float]:
-    """loss (nats per target) and accuracy with their standard errors, and density; bits_per_character where tokens
-    stand for text, and what `ExcessLoss` gives where the Bayes loss of every view is known.
+    """loss (nats per target, weighted) and accuracy with their standard errors, and density; bits_per_character where
+    tokens stand for text, and what `ExcessLoss` gives where the Bayes loss of every view is known.
 
     Args:
         views: what is read and predicted, of clean tokens; the objective's own views when not given.
@@ -94,7 +94,8 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
 
 class NegativeLogLikelihood(Metric):
     """Loss at target positions: nats per target, accuracy, bits per character of the original text; each with its
-    standard error, which takes blocks as the units.
+    standard error, which takes blocks as the units. Nats, and the characters they are divided by, have the weights of
+    their targets: loss is Σ w · nats / Σ w. Accuracy counts each target once.
 
     Perplexity is exp(loss); it is not recorded, because it overflows. Bits per character divides by the
     characters that the regular targets stand for (end tokens cost nats but stand for no character); for CLM over whole
@@ -119,12 +120,15 @@ class NegativeLogLikelihood(Metric):
     def update(self, fold_B: Tensor, *views: Predictions) -> None:
         """Add the predictions for the views of a batch, of whose blocks fold_B are the `folds`; its tokens are counted
         once."""
-        counted = [(one.nats_N, torch.ones_like(one.nats_N), one.correct_N, ~one.special_N) for one in views]
-        nats_B, targets_B, correct_B, regular_B = (
-            torch.stack([by_block(one, values[i]) for one, values in zip(views, counted, strict=True)]).sum(0)
-            for i in range(4)
+        counted = []
+        for one in views:
+            weights_N, ones_N = weights(one), torch.ones_like(one.nats_N)
+            values = (weights_N * one.nats_N, weights_N, weights_N * ~one.special_N, one.correct_N, ones_N)
+            counted.append([by_block(one, values_N) for values_N in values])
+        nats_B, weight_B, regular_B, correct_B, targets_B = (
+            torch.stack(parts).sum(0) for parts in zip(*counted, strict=True)
         )
-        self.loss += cluster_sums(nats_B, targets_B, fold_B)
+        self.loss += cluster_sums(nats_B, weight_B, fold_B)
         self.accuracy += cluster_sums(correct_B, targets_B, fold_B)
         if self.characters_per_token is not None:
             characters_B = regular_B * self.characters_per_token
@@ -137,5 +141,5 @@ class NegativeLogLikelihood(Metric):
         found: dict[str, float] = {}
         for name in self.scores:
             found[name], found[error_name(name)] = ratio(getattr(self, name))
-        targets, tokens = self.loss[2].item(), self.tokens.item()
+        targets, tokens = self.accuracy[2].item(), self.tokens.item()
         return found | {"density": targets / tokens if tokens else math.nan}

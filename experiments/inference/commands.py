@@ -15,6 +15,7 @@ from experiments.inference.write_output import FORMATS, RecordPrinter
 
 BEAM_WIDTH = 1024
 SWEEPS = 10
+BOUND_SAMPLES = 64
 MOST_SAMPLES = 1_000_000
 FILL_NOTES = {
     "masked": "a masked model sees both sides of a blank; a blank's probabilities are those with all blanks masked; "
@@ -26,6 +27,10 @@ FILL_NOTES = {
     "masked, then shown from left to right",
     "causal candidates": "probabilities are shares among the candidates, by the chain rule of the whole sentence",
 }
+DEFINED = (
+    "samples of the distribution that masked diffusion defines, given the number of tokens: masks are filled one by "
+    "one in uniformly random order"
+)
 NO_JOINT = (
     "a masked model defines no joint distribution: what these samples are samples of depends on the procedure "
     "({method}), and they have no probability"
@@ -45,12 +50,20 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "sum is in nats (natural logarithms) over the line's tokens, special ones left out; words are what stands "
         "between white space, a Chinese character being one by itself; mean is sum / tokens, and perplexity exp(-mean) "
-        "or, for a masked model, the pseudo-perplexity. Totals come at the end, on standard error."
+        "or, for a masked model, the pseudo-perplexity. elbo, of a model trained by masked diffusion, estimates a "
+        "lower bound of log p(line), given the number of its tokens, from random subsets of masked tokens: "
+        "standard_error is that of sum, and exp(-mean) a bound on the perplexity. Totals come at the end, on standard "
+        "error."
     )
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     parser.add_argument("file", metavar="FILE", help="text, one sentence a line; or JSON lines; - reads standard input")
     parser.add_argument("--field", help="FILE has JSON lines, and this is the key of the text")
     _add_method(parser)
+    parser.add_argument(
+        "--samples",
+        type=int,
+        help=f"elbo: subsets of masked tokens for a line, an even number (default: {BOUND_SAMPLES})",
+    )
     parser.add_argument("--end", action="store_true", help="chain_rule: also score the end of the sentence, as a token")
     parser.add_argument("--window", action="store_true", help="score over-long lines in overlapping windows")
     parser.add_argument("--per-token", action="store_true", help="add the tokens and the nats of each")
@@ -58,6 +71,8 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def score_command(options: argparse.Namespace) -> int:
+    if options.samples is not None and not (2 <= options.samples <= MOST_SAMPLES and options.samples % 2 == 0):
+        raise ValueError(f"--samples must be an even number from 2 to {MOST_SAMPLES}, but is {options.samples}")
     lines = read_texts(options.file, options.field)
     from experiments.inference.methods import choose_method
     from experiments.inference.open_model import open_model
@@ -66,10 +81,15 @@ def score_command(options: argparse.Namespace) -> int:
     model = open_model(options.model, options.allow_import)
     method = choose_method(model, options.method)
     if options.end and method != "chain_rule":
-        raise ValueError("--end goes with chain_rule only: the pseudo-log-likelihood has no end to score")
-    encoded = encode_lines(model, lines, options.file, options.window)
+        raise ValueError(f"--end goes with chain_rule only: {method} has no end to score")
+    if options.samples is not None and method != "elbo":
+        raise ValueError(f"--samples goes with elbo only, not with {method}; leave it out")
+    if options.window and method == "elbo":
+        raise ValueError("--window does not go with elbo, which bounds the probability of a line as a whole; use pll")
+    samples = BOUND_SAMPLES if options.samples is None else options.samples
+    encoded = encode_lines(model, lines, options.file, method, options.window)
     printer = RecordPrinter(options.format)
-    print_scores(model, lines, encoded, method, printer, options.end, options.window, options.per_token)
+    print_scores(model, lines, encoded, method, printer, options.end, options.window, options.per_token, samples)
     return 0
 
 
@@ -121,7 +141,7 @@ def fill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "For a masked model: the distribution at each blank, and all blanks filled one by one, most confident first. "
         "For a causal model, which does not see what follows a blank: candidates ranked by the chain rule of the whole "
-        "sentence. Column sentence_nats is the chain rule or the pseudo-log-likelihood of the completed sentence, with "
+        "sentence. Column sentence_nats is the default score (see score) of the completed sentence, with "
         "the fill as a token of its own; NA while another blank is open. Spaces between Chinese characters are dropped."
     )
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
@@ -168,6 +188,8 @@ def generate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A causal model writes from left to right, a sample of the probability it defines; "
         + NO_JOINT.format(method="unmasking or gibbs")
+        + ". One that is trained by masked diffusion writes, by random_order, "
+        + DEFINED
         + ". Special tokens are never written. The same seed gives the same text."
     )
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
@@ -186,9 +208,10 @@ def generate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
     parser.add_argument(
         "--method",
-        choices=("left_to_right", "unmasking", "gibbs"),
-        help="left_to_right (causal models); unmasking, the most confident blank first, or gibbs, each token drawn "
-        "anew from its conditional (masked models); default: left_to_right or unmasking",
+        choices=("left_to_right", "random_order", "unmasking", "gibbs"),
+        help="left_to_right (causal models); random_order, a random blank first, unmasking, the most confident one "
+        "first, or gibbs, each token drawn anew from its conditional (masked models); default: left_to_right, "
+        "random_order (masked diffusion) or unmasking",
     )
     parser.add_argument("--sweeps", type=int, help=f"gibbs: how often each token is drawn (default: {SWEEPS})")
     _add_format(parser)
@@ -200,7 +223,7 @@ def generate_command(options: argparse.Namespace) -> int:
             f"--samples must be from 1 to {MOST_SAMPLES} and --length at least 1, but they are {options.samples} and "
             f"{options.length}"
         )
-    from experiments.inference.generate import choose_generation, write_samples
+    from experiments.inference.generate import choose_generation, defines_any_order, write_samples
     from experiments.inference.methods import print_remarks
     from experiments.inference.open_model import open_model
     from objectives.inference.generation import Sampling
@@ -212,6 +235,8 @@ def generate_command(options: argparse.Namespace) -> int:
         raise ValueError(f"--sweeps goes with --method gibbs, not with {method}; leave it out")
     sweeps = SWEEPS if options.sweeps is None else options.sweeps
     note = None if model.language_model.causal else NO_JOINT.format(method=method)
+    if method == "random_order" and defines_any_order(model):
+        note = DEFINED if sampling == Sampling(seed=options.seed) else None
     printer = RecordPrinter(options.format, note)
     samples = write_samples(model, method, options.prompt, options.samples, options.length, sampling, sweeps)
     for number, (tokens, text) in enumerate(samples, start=1):
@@ -244,8 +269,9 @@ def export_command(options: argparse.Namespace) -> int:
 def _add_method(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
-        choices=("chain_rule", "pll", "pll_word_l2r"),
-        help="chain_rule (causal models), pll or pll_word_l2r (masked models); default: chain_rule or pll",
+        choices=("chain_rule", "elbo", "pll", "pll_word_l2r"),
+        help="chain_rule (causal models), elbo (masked diffusion), pll or pll_word_l2r (masked models); default: the "
+        "first of them that suits the model",
     )
 
 

@@ -9,16 +9,29 @@ from functools import partial
 from tqdm import tqdm
 
 from experiments.inference.open_model import TextModel
-from objectives.inference.generation import Sampling, gibbs, left_to_right, samples_at_once, unmasking
+from objectives.inference.generation import (
+    Sampling,
+    gibbs,
+    left_to_right,
+    random_order,
+    samples_at_once,
+    unmasking,
+)
 
 
 def choose_generation(model: TextModel, requested: str | None) -> str:
     """The requested method of generation, or the default. Raises ValueError when the model has no such method."""
     causal = model.language_model.causal
     if requested is not None and (requested == "left_to_right") != causal:
-        fitting = "left_to_right" if causal else "unmasking or gibbs"
+        fitting = "left_to_right" if causal else "random_order, unmasking or gibbs"
         raise ValueError(f"{model.path} cannot generate by {requested}; use {fitting}")
-    return requested or ("left_to_right" if causal else "unmasking")
+    default = "random_order" if defines_any_order(model) else "unmasking"
+    return requested or ("left_to_right" if causal else default)
+
+
+def defines_any_order(model: TextModel) -> bool:
+    """Whether filling masks in random order samples a distribution that the model is trained to be: it has a bound."""
+    return "elbo" in model.language_model.methods
 
 
 def write_samples(
@@ -29,10 +42,12 @@ def write_samples(
     As many are written together as fit into memory.
 
     Args:
-        method: left_to_right, unmasking or gibbs; the other arguments are those of `objectives.inference.generation`.
+        method: left_to_right, random_order, unmasking or gibbs; the other arguments are those of
+            `objectives.inference.generation`.
     """
     writers: dict[str, Callable[..., list[list[int]]]] = {
         "left_to_right": left_to_right,
+        "random_order": random_order,
         "unmasking": unmasking,
         "gibbs": partial(gibbs, sweeps=sweeps),
     }

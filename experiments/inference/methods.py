@@ -11,7 +11,9 @@ from tqdm import tqdm
 
 from experiments.inference.open_model import TextModel
 from experiments.text.codec import Encoded, TextCodec
-from objectives.inference.scoring import Scores, score_sentences
+from objectives.inference.elbo import SAMPLES
+from objectives.inference.pieces import Scores
+from objectives.inference.scoring import score_sentences
 
 TEXTS_AT_ONCE = 1024
 """Texts that `score_in_parts` hands to the model together."""
@@ -34,18 +36,19 @@ def score_texts(
     end: bool = False,
     window: bool = False,
     progress: Callable[[int], Any] = lambda tokens: None,
+    samples: int = SAMPLES,
 ) -> list[Scores]:
     """Scores of each token of each text; the other arguments are those of `objectives.inference.scoring`.
 
     Args:
-        method: chain_rule, pll or pll_word_l2r.
+        method: chain_rule, elbo, pll or pll_word_l2r.
         words: what pll_word_l2r goes by; the other methods ignore it.
 
     Raises:
         ValueError: when a score is not finite.
     """
     language_model = model.language_model.reading_for(method)
-    scores = score_sentences(language_model, ids, method, words, end, window, progress)
+    scores = score_sentences(language_model, ids, method, words, end, window, progress, samples)
     if not all(math.isfinite(value) for text in scores for value in text if value is not None):
         raise ValueError(f"{model.path} gives scores that are not finite: its training has diverged")
     return scores
@@ -58,6 +61,7 @@ def score_in_parts(
     end: bool = False,
     window: bool = False,
     title: str | None = None,
+    samples: int = SAMPLES,
 ) -> Iterator[Scores]:
     """As `score_texts`, text by text as soon as its part is scored, with a progress bar on standard error."""
     done = 0
@@ -65,7 +69,7 @@ def score_in_parts(
         for start in range(0, len(encoded), TEXTS_AT_ONCE):
             part = encoded[start : start + TEXTS_AT_ONCE]
             ids, words = [text.ids for text in part], [text.words for text in part]
-            scores = score_texts(model, ids, method, words, end, window, bar.update)
+            scores = score_texts(model, ids, method, words, end, window, bar.update, samples)
             done += sum(map(len, ids))
             bar.update(done - bar.n)  # repeated texts are scored only once
             yield from scores

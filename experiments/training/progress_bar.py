@@ -65,13 +65,13 @@ class ProgressBar(pl.Callback):
             return
         if not (tokens >= self.bar.total or time.monotonic() - self.renewed > SECONDS_BETWEEN):
             return
-        nats, targets = _loss_sums(module)
-        if targets > self.before[1]:
-            loss = (nats - self.before[0]) / (targets - self.before[1])
+        nats, weight = _loss_sums(module)
+        if weight > self.before[1]:
+            loss = (nats - self.before[0]) / (weight - self.before[1])
             rate = trainer.optimizers[0].param_groups[0]["lr"]
             self.bar.set_postfix_str(f"loss {loss:.3f}, lr {rate:.2g}", refresh=False)
         self.bar.update(tokens - self.bar.n)
-        self.renewed, self.before = time.monotonic(), (nats, targets)
+        self.renewed, self.before = time.monotonic(), (nats, weight)
 
     def on_train_end(self, trainer: pl.Trainer, module: Any) -> None:
         if self.bar is not None:
@@ -97,5 +97,5 @@ class ProgressBar(pl.Callback):
 
 
 def _loss_sums(module: TrainingModule) -> tuple[float, float]:
-    """Summed nats and targets so far, on this device."""
-    return module.ledger.nats.item(), module.ledger.targets.item()
+    """Summed nats and weights of the targets so far, on this device."""
+    return module.ledger.nats.item(), module.ledger.weight.item()

@@ -34,7 +34,7 @@ class Recorder(pl.Callback):
         self.started = 0.0
         self.recorded_step = 0
         self.stream = bytes(8)
-        self.before = {"nats": 0.0, "targets": 0.0}
+        self.before = {"nats": 0.0, "weight": 0.0}
         self.proof = TrainingProof()
         """Of all that has been recorded of the training."""
 
@@ -91,8 +91,8 @@ class Recorder(pl.Callback):
             logger.save()
 
     def _training_values(self, trainer: pl.Trainer, totals: Mapping[str, float]) -> dict[str, float]:
-        targets = totals["targets"] - self.before["targets"]
-        loss = {"train/loss": (totals["nats"] - self.before["nats"]) / targets} if targets else {}
+        weight = totals["weight"] - self.before["weight"]
+        loss = {"train/loss": (totals["nats"] - self.before["nats"]) / weight} if weight else {}
         self.before = {name: totals[name] for name in self.before}
         return {
             **loss,

@@ -1,5 +1,5 @@
 from objectives.corruption.corruption import Corrupted, Corruption
-from objectives.corruption.rate import Drawn, Rate, Scheduled
+from objectives.corruption.rate import Drawn, Rate, Scheduled, Stratified
 from objectives.corruption.replacement import Replacement
 from objectives.corruption.selection import Bernoulli, ExactCount, Selection, Words
 from objectives.corruption.spans import Spans
@@ -15,5 +15,6 @@ __all__ = [
     "Scheduled",
     "Selection",
     "Spans",
+    "Stratified",
     "Words",
 ]

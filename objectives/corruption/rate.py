@@ -15,6 +15,9 @@ from torch import Tensor
 
 from objectives.training.randomness import Key, uniform
 
+STRATA = 32
+"""Blocks of successive indices whose stratified rates fill the whole range together."""
+
 
 class Rate(ABC):
     """A rate for each block; a subclass is a frozen dataclass, its fields are its settings."""
@@ -114,6 +117,26 @@ class Drawn(Rate):
 
     def of_blocks(self, key: Key) -> Tensor:
         return self.high - (self.high - self.low) * uniform(key, "rate", 1)
+
+
+@dataclass(frozen=True)
+class Stratified(Drawn):
+    """As Drawn, but evenly spread: of each STRATA blocks of successive indices (from a multiple of STRATA on) one has
+    its rate in each of so many equal parts of the range.
+
+    Each rate alone is uniform over the whole range. The parts are dealt out in a random order, anew for every STRATA
+    blocks, so blocks that are picked at equal distances are not given similar rates.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"{super().name}, stratified"
+
+    def of_blocks(self, key: Key) -> Tensor:
+        dealt = key._replace(index_B=key.index_B // STRATA)
+        part_BS = uniform(dealt, "rate strata", STRATA).argsort(1)
+        part_B1 = part_BS.gather(1, (key.index_B % STRATA)[:, None])
+        return self.high - (self.high - self.low) * (part_B1 + uniform(key, "rate", 1)) / STRATA
 
 
 def as_rate(rate: float | Rate) -> Rate:

@@ -1,7 +1,8 @@
 """Text generation: from left to right by a causal model, by filling and redrawing masks by a masked one.
 
-Only a causal model defines the probability of the text it generates. A masked model defines no joint distribution: the
-distribution of its samples depends on the procedure.
+A causal model defines the probability of the text it generates, and so does one that is trained by masked diffusion,
+given the number of tokens, where masks are filled in `random_order`. A masked language model defines no joint
+distribution: the distribution of its samples depends on the procedure.
 
 N samples, L tokens to generate, T positions, U of them still masked, V vocabulary.
 """
@@ -124,8 +125,9 @@ def unmasking(
 ) -> list[list[int]]:
     """`length` masks after a prompt, filled one a step: of the tokens drawn at all masks, the most probable one stays.
 
-    After Ghazvininejad et al. 2019 (Mask-Predict), with one token a step and none masked again. Arguments and errors as
-    of `left_to_right`, for a masked model.
+    After Ghazvininejad et al. 2019 (Mask-Predict), with one token a step and none masked again. The order depends on
+    what is drawn and favours probable tokens: see `random_order` for samples of a model's own distribution. Arguments
+    and errors as of `left_to_right`, for a masked model.
     """
     rows_NT, positions_L, _ = _masked_rows(model, prompt, len(samples), length)
     masked_NT = torch.zeros_like(rows_NT, dtype=torch.bool)
@@ -143,6 +145,19 @@ def unmasking(
             rows_NT.scatter_(1, position_N1, tokens.view_as(positions_NU).gather(1, best_N1))
             masked_NT.scatter_(1, position_N1, False)
     return rows_NT[:, positions_L].tolist()
+
+
+def random_order(
+    model: LanguageModel, prompt: Sequence[int], samples: Sequence[int], length: int, sampling: Sampling
+) -> list[list[int]]:
+    """`length` masks after a prompt, filled one a step in an order that is uniformly random.
+
+    Without temperature and top-p these are samples of the any-order distribution given the prompt: the mean over orders
+    of the product of the conditionals, with special tokens left out. Without a prompt, it is what the ELBO is a bound
+    of (Uria et al. 2014; Ou et al. 2024). This is the first sweep of `gibbs`. Arguments and errors as of
+    `left_to_right`, for a masked model.
+    """
+    return gibbs(model, prompt, samples, length, sampling, sweeps=1)
 
 
 def gibbs(

@@ -20,11 +20,12 @@ class Ledger(Metric):
     targets: Tensor
     flops: Tensor
     nats: Tensor
+    weight: Tensor
     seconds: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("tokens", "selected", "corrupted", "targets", "flops", "nats"):
+        for name in ("tokens", "selected", "corrupted", "targets", "flops", "nats", "weight"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("seconds", torch.zeros((), dtype=torch.float64), dist_reduce_fx="max")
 
@@ -36,20 +37,22 @@ class Ledger(Metric):
         targets: Tensor | float = 0,
         flops: Tensor | float = 0,
         nats: Tensor | float = 0,
+        weight: float = 0,
         seconds: float = 0,
     ) -> None:
-        """Add counts (tokens), operations, nats and seconds."""
+        """Add counts (tokens), operations, nats (those of each target times its weight), weights, and seconds."""
         self.tokens += tokens
         self.selected += selected
         self.corrupted += corrupted
         self.targets += targets
         self.flops += flops
         self.nats += nats
+        self.weight += weight
         self.seconds += seconds
 
     def compute(self) -> dict[str, float]:
         """Totals so far: tokens read, positions selected, corrupted (input changed), kept (selected, but
-        not changed), targets; the realised density targets / tokens; flops, seconds and nats."""
+        not changed), targets; the realised density targets / tokens; flops, seconds, nats and weight."""
         totals = {name: getattr(self, name).item() for name in self._defaults}
         totals["kept"] = totals["selected"] - totals["corrupted"]
         totals["density"] = totals["targets"] / totals["tokens"] if totals["tokens"] else 0.0

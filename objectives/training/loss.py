@@ -13,7 +13,8 @@ from torch.utils.checkpoint import checkpoint
 CHUNK = 512
 """Positions whose logits are held at once, where torch has a fused loss (2.13 and later)."""
 LOGITS = 2**26
-"""Logits that are held at once in mixed precision; those of more positions are computed again for the gradient."""
+"""Logits that are held at once in mixed precision, or of weighted targets; those of more positions are computed again
+for the gradient."""
 _FUSED = getattr(torch.nn, "LinearCrossEntropyOptions", None)
 
 
@@ -46,5 +47,12 @@ def _summed_nll(features_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, targets_
 
 
 def target_nlls(features_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, targets_N: Tensor) -> Tensor:
-    """-log softmax(features W' + b)[target] at each position, in nats, (N,); it holds all logits."""
+    """-log softmax(features W' + b)[target] at each position, in nats, (N,)."""
+    if len(targets_N) <= (size := max(CHUNK, LOGITS // len(weight_VD))):
+        return _target_nlls(features_ND, weight_VD, bias_V, targets_N)
+    parts = zip(features_ND.split(size), targets_N.split(size), strict=True)
+    return torch.cat([checkpoint(_target_nlls, some, weight_VD, bias_V, of, use_reentrant=False) for some, of in parts])
+
+
+def _target_nlls(features_ND: Tensor, weight_VD: Tensor, bias_V: Tensor, targets_N: Tensor) -> Tensor:
     return F.cross_entropy(F.linear(features_ND, weight_VD, bias_V).float(), targets_N, reduction="none")

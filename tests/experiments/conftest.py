@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from objectives import CLM, MLM
+from objectives import CLM, MLM, MaskedDiffusion
 from tests.support.corpus import TinyCorpus
 from tests.support.random_run import make_run
 
@@ -21,8 +21,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("trained")
     kinds = {"": ("bpe", 8.0), " wordpiece": ("wordpiece", 8.0), " Chinese": ("character", 8.0)}
     kinds[" diverged"] = ("bpe", math.inf)
-    return {
+    found = {
         cls.__name__ + name: make_run(folder / (cls.__name__ + name).replace(" ", "-"), cls, kind, scale=scale)
         for cls in (CLM, MLM)
         for name, (kind, scale) in kinds.items()
     }
+    return found | {"MaskedDiffusion": make_run(folder / "MaskedDiffusion", MaskedDiffusion)}

@@ -23,7 +23,7 @@ def trained(objective, batch, accumulate=1, world_size=1):
 
 
 def brute_force_nats(objective, batch):
-    """Weighted sum, sum and number of -log softmax at the target positions, one at a time in float64."""
+    """Weighted sum, sum of weights and number of -log softmax at the target positions, one at a time in float64."""
     weighted, total, count = 0.0, 0.0, 0
     for view in objective.views(batch.tokens_BT, batch.key(objective.shared.seed)):
         hidden = objective.encode(view, batch.tokens_BT)
@@ -33,8 +33,9 @@ def brute_force_nats(objective, batch):
                 if target != IGNORE:
                     scores = logits[row][position]
                     nats = math.log(math.fsum(math.exp(s) for s in scores)) - scores[target]
-                    weighted += nats if view.weights_BT is None else view.weights_BT[row, position].item() * nats
-                    total += nats
+                    weight = 1.0 if view.weights_BT is None else view.weights_BT[row, position].item()
+                    weighted += weight * nats
+                    total += weight
                     count += 1
     return weighted, total, count
 
@@ -43,11 +44,12 @@ def brute_force_nats(objective, batch):
 def test_loss_is_the_brute_force_softmax(cls):
     batch = make_batch(blocks=4)
     objective = build(cls, reduction="sum")
-    weighted, nats, count = brute_force_nats(objective, batch)
+    weighted, weight, count = brute_force_nats(objective, batch)
     assert step(objective, batch).item() == pytest.approx(weighted, rel=1e-5)
     mean, totals = trained(build(cls), batch)
     assert mean.item() == pytest.approx(weighted / (batch.tokens_BT.numel() * objective.nominal_weight(0)), rel=1e-5)
-    assert totals["nats"] == pytest.approx(nats, rel=1e-5)
+    assert totals["nats"] == pytest.approx(weighted, rel=1e-5)
+    assert totals["weight"] == pytest.approx(weight, rel=1e-6)
     assert totals["targets"] == count
 
 

@@ -41,6 +41,21 @@ def test_excess_by_hand():
     assert excess.compute() == pytest.approx(expected)
 
 
+def test_excess_of_targets_with_weights_by_hand():
+    excess = ExcessLoss()
+    targeted = torch.tensor([[True, True, False], [False, True, False]])
+    bayes = torch.tensor([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64)
+    of = of_nats(targeted, torch.tensor([1.5, 2.5, 3.2], dtype=torch.float64))
+    weighted = of._replace(weights_N=torch.tensor([2.0, 1.0, 5.0]))
+    excess.update(FOLDS_B[:2], (weighted, bayes), (of, bayes))
+    parts, weights = [2 * 0.5 + 0.5 + 1.0, 5 * 0.2 + 0.2], [3 + 2, 5 + 1]
+    mean, found = sum(parts) / 11, excess.compute()
+    assert found["excess_loss"] == pytest.approx(mean)
+    squares = sum((x - n * mean) ** 2 for x, n in zip(parts, weights, strict=True))
+    assert found["excess_loss_standard_error"] == pytest.approx((2 * squares) ** 0.5 / 11)
+    assert found["bayes_loss"] == pytest.approx((2 * 1 + 2 + 5 * 3 + 1 + 2 + 3) / 11)
+
+
 def test_of_one_block_the_standard_error_is_not_known_and_luck_is_no_error():
     excess = ExcessLoss()
     lucky = of_nats(torch.ones(1, 4, dtype=torch.bool), torch.full((4,), 1.9, dtype=torch.float64))

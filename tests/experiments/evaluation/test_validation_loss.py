@@ -62,6 +62,23 @@ def test_views_of_one_batch_are_one_set_of_blocks():
         assert twice[name] == pytest.approx(single.compute()[name])
 
 
+def test_targets_with_weights_by_hand():
+    """Two views of two blocks: one without weights, one whose targets weigh 0.5 and 4."""
+    metric = NegativeLogLikelihood(characters_per_token=2.0)
+    blocks = [([1.0], [2.0, 3.0], [0.5, 4.0]), ([2.0], [1.0, 5.0], [4.0, 0.5])]
+    for plain, nats, weights in blocks:
+        weighted = predictions(nats, [True, False], [False, True], read=5)._replace(weights_N=torch.tensor(weights))
+        metric.update(FOLD, predictions(plain, [True], [False], read=5), weighted)
+    found = metric.compute()
+    sums = [1 + 0.5 * 2 + 4 * 3, 2 + 4 * 1 + 0.5 * 5]
+    loss = sum(sums) / 11
+    assert found["loss"] == pytest.approx(loss)
+    assert found["loss_standard_error"] == pytest.approx((2 * sum((x - 5.5 * loss) ** 2 for x in sums)) ** 0.5 / 11)
+    characters = 2.0 * (1 + 0.5 + 1 + 4)
+    assert found["bits_per_character"] == pytest.approx(sum(sums) / math.log(2) / characters)
+    assert found["accuracy"] == pytest.approx(4 / 6) and found["density"] == pytest.approx(6 / 10)
+
+
 def test_two_halves_of_the_blocks_add_up_to_the_whole():
     """As ranks do: torchmetrics adds their states up."""
     draw = torch.Generator().manual_seed(0)

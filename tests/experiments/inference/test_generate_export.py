@@ -74,6 +74,23 @@ def test_a_masked_model_says_that_it_has_no_joint_distribution(runs, capsys):
     assert "#" not in capsys.readouterr().out
 
 
+def test_masked_diffusion_says_of_what_its_texts_are_samples(runs, capsys):
+    options = ("--length", 3, "-n", 4)
+    assert generate(runs["MaskedDiffusion"], *options) == 0
+    first, *default = capsys.readouterr().out.splitlines()
+    assert first.startswith("# samples of the distribution that masked diffusion defines")
+    generate(runs["MaskedDiffusion"], *options, "--method", "gibbs", "--sweeps", 1)
+    first, *one_sweep = capsys.readouterr().out.splitlines()
+    assert first.startswith("# a masked model defines no joint distribution") and one_sweep == default
+    generate(runs["MaskedDiffusion"], *options, "--seed", 1)
+    assert "masked diffusion defines" in capsys.readouterr().out
+    generate(runs["MaskedDiffusion"], *options, "--temperature", 0.5)
+    assert "#" not in capsys.readouterr().out
+    for arm, other in (("MLM", "random_order"), ("MaskedDiffusion", "unmasking")):
+        generate(runs[arm], *options, "--method", other)
+        assert f"depends on the procedure ({other})" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
 def test_hugging_face_models_generate_too(kind, tmp_path, capsys):
     model, tokenizer = build(kind)
@@ -103,7 +120,11 @@ def test_hugging_face_models_generate_too(kind, tmp_path, capsys):
         ("MLM", ("--sweeps", 3), "--sweeps goes with --method gibbs"),
         ("CLM diverged", (), "has diverged"),
         ("MLM", ("--top-p", 0), "top_p in (0, 1]"),
-        ("MLM", ("--method", "left_to_right"), "cannot generate by left_to_right; use unmasking or gibbs"),
+        (
+            "MLM",
+            ("--method", "left_to_right"),
+            "cannot generate by left_to_right; use random_order, unmasking or gibbs",
+        ),
         ("CLM", ("--method", "gibbs"), "cannot generate by gibbs; use left_to_right"),
         ("MLM", ("--method", "gibbs", "--sweeps", 0), "sweeps must be at least 1"),
     ],

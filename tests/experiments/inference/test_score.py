@@ -15,6 +15,7 @@ from experiments.cli import main
 from experiments.corpora.words import words_of
 from experiments.inference.open_model import open_model
 from objectives import MLM
+from objectives.inference.elbo import SAMPLES, evidence_lower_bound
 from objectives.inference.scoring import pseudo_log_likelihood
 from tests.support.huggingface_models import build
 from tests.support.objectives import own_scores
@@ -70,6 +71,33 @@ def test_lines_are_scored_in_order(arm, runs, file, capsys):
     last = captured.err.splitlines()[-1]
     assert f"{len(LINES)} lines, {tokens} tokens, {sum(row['words'] for row in rows)} words" in last
     assert f"{math.exp(-nats / tokens):.6g}" in last and f"corpus {name.replace('_', '-')}" in last
+
+
+def test_a_bound_says_how_sure_it_is_and_that_it_is_one(runs, file, capsys):
+    assert score(runs["MaskedDiffusion"], file, "--samples", "8", "--format", "jsonl", "--per-token") == 0
+    captured = capsys.readouterr()
+    rows = [json.loads(line) for line in captured.out.splitlines()]
+    model = open_model(str(runs["MaskedDiffusion"]))
+    expected = evidence_lower_bound(model.language_model, [model.codec.encode(text).ids for text in LINES], 8)
+    for row, values in zip(rows, expected, strict=True):
+        assert row["sum"] == pytest.approx(math.fsum(values), abs=1e-4)
+        assert row["standard_error"] == pytest.approx(values.standard_error, abs=1e-4) and row["samples"] == 8
+        assert [value for _, value in row["per_token"]] == pytest.approx(values, abs=1e-4)
+        if values:
+            assert row["perplexity_bound"] == pytest.approx(math.exp(-row["sum"] / row["tokens"]))
+    assert rows[0] == rows[4] and rows[0]["standard_error"] > 0
+    nats, tokens = sum(row["sum"] for row in rows), sum(row["tokens"] for row in rows)
+    errors = [row["standard_error"] for row in rows]
+    whole = math.hypot(2 * errors[0], *errors[1:4], *errors[5:])
+    last = captured.err.splitlines()[-1]
+    assert f"(standard error {whole:.3g}) nats by elbo" in last
+    assert f"corpus perplexity bound {math.exp(-nats / tokens):.6g}" in last
+    assert score(runs["MaskedDiffusion"], file, "--method", "pll") == 0
+    header = capsys.readouterr().out.splitlines()[0]
+    assert "pseudo_perplexity" in header and "samples" not in header
+    assert score(runs["MaskedDiffusion"], file) == 0
+    header, first, *_ = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[:3] == ["sum", "standard_error", "samples"] and first.split("\t")[2] == str(SAMPLES)
 
 
 def test_tsv_keeps_one_line_a_line(runs, file, capsys):
@@ -223,6 +251,8 @@ def test_too_long_lines_are_refused_by_number_or_cut_into_windows(runs, tmp_path
         assert score(runs[arm], path, "--window", "--format", "jsonl") == 0
         long = records(capsys)[1]
         assert long["tokens"] > 46 and long["sum"] < -10
+    assert score(runs["MaskedDiffusion"], path) == 2
+    assert "score it by pll in overlapping windows" in refusal(capsys)
 
 
 def test_bad_requests_get_one_line_and_no_output(runs, file, tmp_path, capsys):
@@ -231,6 +261,11 @@ def test_bad_requests_get_one_line_and_no_output(runs, file, tmp_path, capsys):
         ((runs["CLM"], file, "--method", "pll"), "cannot be scored by pll; use chain_rule"),
         ((runs["MLM"], file, "--method", "chain_rule"), "use pll or pll_word_l2r"),
         ((runs["MLM"], file, "--end"), "--end goes with chain_rule only"),
+        ((runs["MaskedDiffusion"], file, "--end"), "elbo has no end to score"),
+        ((runs["MaskedDiffusion"], file, "--window"), "--window does not go with elbo"),
+        ((runs["MaskedDiffusion"], file, "--samples", "7"), "--samples must be an even number"),
+        ((runs["MLM"], file, "--samples", "8"), "--samples goes with elbo only, not with pll"),
+        ((runs["MLM"], file, "--method", "elbo"), "cannot be scored by elbo; use pll or pll_word_l2r"),
         ((runs["MLM"], tmp_path / "missing.txt"), "cannot read"),
         ((runs["MLM"], tmp_path), "cannot read"),
         ((runs["MLM"], tmp_path / "latin.txt"), "line 2 is not UTF-8"),

@@ -1,20 +1,23 @@
 """Generation: the cache, the draws, and what is never generated."""
 
+import itertools
+
 import pytest
 import torch
+from scipy import stats
 
-from objectives import CLM, MLM, MaskedNextToken
+from objectives import CLM, MLM, MaskedDiffusion, MaskedNextToken, Vocabulary
 from objectives.inference.filling import best_fills, blank_distributions, unmask
-from objectives.inference.generation import Sampling, gibbs, left_to_right, unmasking
+from objectives.inference.generation import Sampling, gibbs, left_to_right, random_order, unmasking
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel, inference_mode
-from tests.support.objectives import HOLES, VOCABULARY, build, log_softmax
+from tests.support.objectives import FALSE_ALARM, HOLES, VOCABULARY, build, log_softmax
 
 ALLOWED = torch.ones(4, dtype=torch.bool)
 
 
 def procedures_of(objective):
     language_model = ObjectiveLanguageModel(objective)
-    procedures = (left_to_right,) if language_model.causal else (unmasking, gibbs)
+    procedures = (left_to_right,) if language_model.causal else (random_order, unmasking, gibbs)
     return [(generate, language_model) for generate in procedures]
 
 
@@ -126,13 +129,39 @@ def test_greedy_unmasking_is_iterative_unmasking(cls):
 
 
 @pytest.mark.parametrize("cls", [MLM, MaskedNextToken])
-@pytest.mark.parametrize("generate", [unmasking, gibbs])
+@pytest.mark.parametrize("generate", [random_order, unmasking, gibbs])
 def test_one_token_is_drawn_from_its_conditional(generate, cls):
     language_model = ObjectiveLanguageModel(build(cls))
     texts = generate(language_model, [5, 9], range(4000), 1, Sampling())
     shares = torch.bincount(torch.tensor(texts).flatten(), minlength=VOCABULARY.size) / 4000
     (nats,) = blank_distributions(language_model, [5, 9, None]).masked_fill(~language_model.regular_V, -torch.inf)
     assert (shares - nats.softmax(-1)).abs().max() < 0.03
+
+
+def test_random_order_samples_the_mean_over_orders_of_the_product_of_conditionals():
+    """Every text of three tokens that are one of three, after a prompt."""
+    vocabulary = Vocabulary(size=8, pad=0, unknown=1, cls=2, sep=3, mask=4, specials=(0, 1, 2, 3, 4))
+    language_model = ObjectiveLanguageModel(build(MaskedDiffusion, vocabulary=vocabulary))
+
+    def conditional(template, position):
+        nats = blank_distributions(language_model, [6, *template]).masked_fill(~language_model.regular_V, -torch.inf)
+        return nats[[i for i, token in enumerate(template) if token is None].index(position)].softmax(-1)
+
+    expected = torch.zeros(3, 3, 3, dtype=torch.float64)
+    for order in itertools.permutations(range(3)):
+        for text in itertools.product(range(3), repeat=3):
+            template, p = [None] * 3, 1.0
+            for position in order:
+                p *= conditional(template, position)[5 + text[position]].item()
+                template[position] = 5 + text[position]
+            expected[text] += p / 6
+    assert expected.sum() == pytest.approx(1.0)
+    texts = torch.tensor(random_order(language_model, [6], range(20_000), 3, Sampling())) - 5
+    counts = torch.bincount((texts * torch.tensor([9, 3, 1])).sum(1), minlength=27)
+    assert stats.chisquare(counts.numpy(), 20_000 * expected.flatten().numpy()).pvalue > FALSE_ALARM
+    confident = torch.tensor(unmasking(language_model, [6], range(20_000), 3, Sampling())) - 5
+    counts = torch.bincount((confident * torch.tensor([9, 3, 1])).sum(1), minlength=27)
+    assert stats.chisquare(counts.numpy(), 20_000 * expected.flatten().numpy()).pvalue < FALSE_ALARM
 
 
 def test_gibbs_visits_the_positions_in_a_random_order():

@@ -7,6 +7,7 @@ import torch
 
 from objectives import CLM, MLM, Hybrid, MaskedNextToken
 from objectives.inference.language_model import ObjectiveLanguageModel
+from objectives.inference.pieces import windows
 from objectives.inference.scoring import (
     METHODS,
     chain_rule,
@@ -14,7 +15,6 @@ from objectives.inference.scoring import (
     pseudo_log_likelihood,
     score_sentences,
     total,
-    windows,
 )
 from tests.support.objectives import VOCABULARY, all_objectives, build, log_softmax, own_scores
 
@@ -137,7 +137,7 @@ def test_a_method_by_name():
     by_words = pseudo_log_likelihood(model, SENTENCES, WORDS)
     assert score_sentences(model, SENTENCES, "pll_word_l2r", WORDS) == by_words
     assert score_sentences(model, SENTENCES, "pll", WORDS) != by_words
-    with pytest.raises(ValueError, match="one of chain_rule, pll, pll_word_l2r"):
+    with pytest.raises(ValueError, match="one of chain_rule, elbo, pll, pll_word_l2r"):
         score_sentences(model, SENTENCES, "best")
     with pytest.raises(ValueError, match="needs the number of the word"):
         score_sentences(model, SENTENCES, "pll_word_l2r")
@@ -168,7 +168,7 @@ def test_without_a_beginning_of_sentence_token_the_first_token_is_unscored():
 
 def test_methods_that_do_not_fit_the_model_are_refused():
     causal, masked = ObjectiveLanguageModel(build(CLM)), ObjectiveLanguageModel(build(MLM))
-    with pytest.raises(ValueError, match="defines no joint probability"):
+    with pytest.raises(ValueError, match="has no chain rule; score it by pll or pll_word_l2r"):
         chain_rule(masked, SENTENCES)
     with pytest.raises(ValueError, match="has no pseudo-log-likelihood"):
         pseudo_log_likelihood(causal, SENTENCES)
