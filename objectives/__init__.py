@@ -9,6 +9,7 @@ from objectives.corruption import Bernoulli, Corruption, Drawn, ExactCount, Rate
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
 from objectives.mlm import MLM
+from objectives.phased import Phase, Phased
 from objectives.settings import SharedSettings
 from objectives.training.divergence import Diverged
 from objectives.training.optimizer import Budget, OptimizerConfig
@@ -37,6 +38,8 @@ __all__ = [
     "Objective",
     "OptimizerConfig",
     "Past",
+    "Phase",
+    "Phased",
     "Predictions",
     "Rate",
     "Scheduled",

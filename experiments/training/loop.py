@@ -101,9 +101,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
             rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {found.checkpoint}")
             set_aside(path)
         remove_old(directory / CHECKPOINTS)  # a kill may have come between the newest and the removal of the oldest
-        _warn_of_lost_snapshots(
-            run, model.budget_tokens(data.block_length), _tokens_per_step(trainer, data), found.proof.tokens
-        )
+        _warn_of_lost_snapshots(run, model, data.block_length, _tokens_per_step(trainer, data), found.proof.tokens)
         _write_records(trainer, model, data, run)
         cut_records(directory, found)
         begin_declarations(directory, evaluation)
@@ -182,10 +180,13 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
         raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({status.run})")
 
 
-def _warn_of_lost_snapshots(run: RunSpec, budget: int, step_tokens: int, tokens: int) -> None:
+def _warn_of_lost_snapshots(run: RunSpec, model: Objective, length: int, step_tokens: int, tokens: int) -> None:
     """Name the snapshots of what has been trained that are lost or damaged: they are not made again."""
     directory, config = run.directory / SNAPSHOTS, run.evaluation
-    wanted = [step * step_tokens for step in snapshot_steps(budget, step_tokens, config.snapshots, config.first_tokens)]
+    steps = snapshot_steps(
+        model.budget_tokens(length), step_tokens, config.snapshots, config.first_tokens, model.switches
+    )
+    wanted = [step * step_tokens for step in steps]
     whole = {number_of(path) for path in complete(directory) if not is_damaged(path)}
     if lost := [f"{at:,}" for at in wanted if at <= tokens and at not in whole]:
         rank_zero_warn(f"{directory} has no whole snapshot at {', '.join(lost)} tokens; the run goes on without")

@@ -1,10 +1,19 @@
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
-from objectives import MLM, Corruption, Drawn, ExactCount, Objective, Scheduled
+from objectives import MLM, Corruption, Drawn, ExactCount, Objective, Phase, Phased, Scheduled
 from objectives.class_paths import allow_imports, import_object
 from tests.support.objectives import EXAMPLES, all_objectives, build
 
 allow_imports([EXAMPLES])
+CAUSAL = {"class_path": "objectives.CLM"}
+MASKED = {
+    "class_path": "objectives.MLM",
+    "init_args": {"corruption": {"rate": 0.3, "selection": {"class_path": "objectives.ExactCount"}}},
+}
+BOTH = {"class_path": f"{EXAMPLES}.two_views.TwoViews", "init_args": {"corruption": {}}}
 VARIANTS = {
     "MLM own spans": (MLM, {"corruption": Corruption(selection=import_object(f"{EXAMPLES}.own_selection.Spans")())}),
     "MLM exact count": (MLM, {"corruption": Corruption(selection=ExactCount())}),
@@ -12,11 +21,20 @@ VARIANTS = {
     "MLM drawn rate": (MLM, {"corruption": Corruption(Drawn(0.0, 1.0), 1, 0, 0)}),
     "MLM few predicted": (MLM, {"corruption": Corruption(0.4), "prediction_rate": 0.15}),
     "MLM all tokens": (MLM, {"prediction_rate": 1.0}),
+    "Phased CLM to MLM": (Phased, {"phases": [Phase(CAUSAL, 0.25), Phase(MASKED, 0.75)]}),
+    "Phased MLM to CLM": (Phased, {"phases": [Phase(MASKED, 0.5), Phase(CAUSAL, 0.5)], "optimizer_state": "fresh"}),
+    "Phased two views": (Phased, {"phases": [Phase(CAUSAL, 0.3), Phase(BOTH, 0.7)], "schedule": "phase"}),
 }
 CASES = {cls.__name__: (cls, {}) for cls in all_objectives()} | VARIANTS
 
 
 @pytest.fixture(params=CASES)
-def objective(request: pytest.FixtureRequest) -> Objective:
+def make(request: pytest.FixtureRequest) -> Callable[..., Objective]:
+    """Builds the objective of a case, with changes of settings."""
     cls, changes = CASES[request.param]
-    return build(cls, **changes)
+    return partial(build, cls, **changes)
+
+
+@pytest.fixture
+def objective(make: Callable[..., Objective]) -> Objective:
+    return make()
