@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from objectives.class_paths import class_path, import_object
-from objectives.settings import SharedSettings
+from objectives.settings import NOT_SAVED, SharedSettings
 
 PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
 CLASS_PATH, SETTINGS = "class_path", "init_args"
@@ -30,6 +30,8 @@ def describe_objective(objective: Any) -> dict[str, Any]:
     cls, shared = type(objective), {field.name for field in fields(SharedSettings)}
     arguments = {}
     for name, declared in constructor_types(cls).items():
+        if name in NOT_SAVED:
+            continue
         holder = objective.shared if name in shared else objective
         if not hasattr(holder, name):
             raise ValueError(f"{cls.__name__} has to keep its argument {name} as self.{name}, so that it can be saved")

@@ -27,6 +27,7 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from experiments.data import BlockData
 from experiments.evaluation.evaluation import DEFAULT_METRICS, EvaluationConfig
 from experiments.records import durable, run_directory
+from experiments.records.checkpoints import CHECKPOINTS, complete
 from experiments.strict_yaml import parse_setting
 from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
@@ -35,6 +36,7 @@ from experiments.training.loggers import check_loggers, place_loggers
 from experiments.training.loop import fit_run, locked
 from experiments.training.progress_bar import announce
 from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec, check_seed
+from experiments.training.warm_start import load_weights, snapshot_of
 from objectives import Objective, Vocabulary
 from objectives.class_paths import allow_imports, allowed_imports, import_object
 
@@ -172,6 +174,9 @@ class ObjectiveCLI(LightningCLI):
         self.was_done = (self.run.directory / run_directory.DONE).exists()
         if self.was_done:
             return
+        begins = not complete(self.run.directory / CHECKPOINTS)
+        if begins and self.run.start:
+            snapshot_of(self.run.start)  # refused before anything is made
         durable.make_directory(self.run.directory)
         data = self.build_data()
         self.trainer = self.instantiate_trainer()
@@ -183,6 +188,8 @@ class ObjectiveCLI(LightningCLI):
             announce(f"preparing the data ({data.source})")
             data.prepare_data()
             model = self._build("model", [(partial(_with_vocabulary, data.vocabulary), Objective, True)])
+            if begins and self.run.start:
+                load_weights(model, self.run.start, data.fingerprints["tokenizer"])
             fit_run(self.trainer, model, data, self.run, self.stop)
 
     def build_data(self) -> BlockData:

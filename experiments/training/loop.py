@@ -91,7 +91,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     status = Status(directory)
     _refuse_without_targets(model, data, trainer, status)
     evaluation = run_evaluation(data, run.config)
-    pairing = Pairing(directory, data, trainer.world_size)
+    pairing = Pairing(directory, data, trainer.world_size, run.start and run.start.hash)
     if trainer.is_global_zero:
         remove_unfinished(directory)
     found = resume_from(directory)
