@@ -86,7 +86,7 @@ def snapshot_steps(
 
 
 class Checkpoints(pl.Callback):
-    """Saves all of a run's state every `every_steps` steps, and when a stop is requested."""
+    """Saves all of a run's state every `every_steps` steps, at its end, and when a stop is requested."""
 
     def __init__(self, directory: Path, every_steps: int, stop: StopRequest) -> None:
         self.directory, self.every_steps, self.stop = directory, every_steps, stop
@@ -111,7 +111,7 @@ class Checkpoints(pl.Callback):
         if not step_ended(trainer, batch_idx):
             return
         stopping = trainer.strategy.reduce_boolean_decision(self.stop.signal is not None, all=False)
-        if stopping or trainer.global_step % self.every_steps == 0:
+        if stopping or trainer.global_step % self.every_steps == 0 or self.budget_spent(trainer, module):
             module.gradient_watch.check()
             path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
             trainer.save_checkpoint(path, weights_only=False)
@@ -121,7 +121,7 @@ class Checkpoints(pl.Callback):
             trainer.should_stop = True
 
     def budget_spent(self, trainer: pl.Trainer, module: TrainingModule) -> bool:
-        """True when nothing is left to train: the run is resumed from the checkpoint of its last step."""
+        """True when nothing is left to train."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         return module.tokens_read(data.tokens_per_batch) >= module.objective.budget_tokens(data.block_length)
 

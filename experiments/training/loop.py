@@ -35,6 +35,7 @@ from experiments.training.callbacks import (
     whole_steps,
 )
 from experiments.training.checkpoint_files import cut_records, remove_old, remove_unfinished, resume_from, set_aside
+from experiments.training.parents.continuation import CONTINUED_AT
 from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import OtherExperiment, Pairing, provenance
 from experiments.training.recorder import Recorder
@@ -188,7 +189,8 @@ def _warn_of_lost_snapshots(run: RunSpec, model: Objective, length: int, step_to
     )
     wanted = [step * step_tokens for step in steps]
     whole = {number_of(path) for path in complete(directory) if not is_damaged(path)}
-    if lost := [f"{at:,}" for at in wanted if at <= tokens and at not in whole]:
+    begun = run_directory.record_of(run.directory).get(CONTINUED_AT, 0)  # before, the run had another budget
+    if lost := [f"{at:,}" for at in wanted if begun < at <= tokens and at not in whole]:
         rank_zero_warn(f"{directory} has no whole snapshot at {', '.join(lost)} tokens; the run goes on without")
 
 

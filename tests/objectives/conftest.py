@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,12 @@ VARIANTS = {
     "Phased two views": (Phased, {"phases": [Phase(CAUSAL, 0.3), Phase(BOTH, 0.7)], "schedule": "phase"}),
 }
 CASES = {cls.__name__: (cls, {}) for cls in all_objectives()} | VARIANTS
+
+
+@pytest.fixture
+def cases() -> dict[str, tuple[type[Objective], dict[str, Any]]]:
+    """Class and settings of each case."""
+    return CASES
 
 
 @pytest.fixture(params=CASES)

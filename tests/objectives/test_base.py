@@ -9,7 +9,6 @@ import torch.multiprocessing
 
 import objectives.base
 from objectives import CLM, IGNORE, MLM, Batch, Corruption, Key, evaluation_key
-from tests.objectives.conftest import CASES
 from tests.support.objectives import VOCABULARY, attached, build, make_batch
 
 
@@ -87,11 +86,10 @@ def _mean_gradient(objective, batch):
     return gradient(objective, loss)
 
 
-def _rank_gradient(rank, case, reduction, port, results):
+def _rank_gradient(rank, cls, changes, reduction, port, results):
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
-    cls, changes = CASES[case]
     objective = build(cls, **changes, reduction=reduction)
     wrapped = torch.nn.parallel.DistributedDataParallel(_Step(objective))
     batch = make_batch(blocks=32)
@@ -117,12 +115,12 @@ class _Step(torch.nn.Module):
 @pytest.mark.parametrize(
     ("case", "reduction"), [("CLM", "mean"), ("MLM", "mean"), ("MLM", "sum"), ("Phased MLM to CLM", "mean")]
 )
-def test_gradient_of_two_ranks_is_that_of_one(case, reduction, tmp_path):
-    cls, changes = CASES[case]
+def test_gradient_of_two_ranks_is_that_of_one(case, reduction, cases, tmp_path):
+    cls, changes = cases[case]
     objective = build(cls, **changes, reduction=reduction)
     whole = gradient(objective, step(objective, make_batch(blocks=32)))
     port = 29_500 + os.getpid() % 5_000
-    arguments = (case, reduction, port, tmp_path / "gradient.pt")
+    arguments = (cls, changes, reduction, port, tmp_path / "gradient.pt")
     torch.multiprocessing.spawn(_rank_gradient, arguments, nprocs=2)
     shared = torch.load(tmp_path / "gradient.pt")
     torch.testing.assert_close(shared, whole, rtol=1e-5, atol=1e-6 * whole.abs().max().item())

@@ -8,7 +8,6 @@ import torch
 from objectives import CLM, IGNORE, Batch, Key, Noise, Objective, Past, View, load_objective
 from objectives.identity import describe_objective, state_hash
 from objectives.lightning_module import TrainingModule
-from tests.objectives.conftest import CASES
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores
 
 KEY_SEED = 11
@@ -54,9 +53,9 @@ def check_independence(objective: Objective) -> None:
         assert_equal(rows_of(whole, order), some)
 
 
-def test_objectives_are_found():
+def test_objectives_are_found(cases):
     assert {"CLM", "MLM"} <= {cls.__name__ for cls in all_objectives()}
-    assert set(all_objectives(with_defaults=False)) == {cls for cls, _ in CASES.values()}, (
+    assert set(all_objectives(with_defaults=False)) == {cls for cls, _ in cases.values()}, (
         "give it a variant in conftest"
     )
 
