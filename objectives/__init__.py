@@ -23,6 +23,7 @@ from objectives.hybrid import Hybrid
 from objectives.masked_diffusion import MaskedDiffusion
 from objectives.masked_next_token import MaskedNextToken
 from objectives.mlm import MLM
+from objectives.phased import Phase, Phased
 from objectives.prefix_lm import PrefixLM
 from objectives.settings import SharedSettings
 from objectives.training.divergence import Diverged
@@ -56,6 +57,8 @@ __all__ = [
     "OptimizerConfig",
     "Past",
     "PastOrNoise",
+    "Phase",
+    "Phased",
     "Predictions",
     "PrefixLM",
     "Rate",

@@ -60,6 +60,21 @@ class Objective(nn.Module, ABC):
         return sum(self.densities(spent))
 
     @property
+    def switches(self) -> tuple[float, ...]:
+        """Shares of the budget, in (0, 1), at which it changes at once: a snapshot is taken at each."""
+        return ()
+
+    @property
+    def optimizer_resets(self) -> tuple[float, ...]:
+        """Shares of the budget, in (0, 1), at which the state of the optimiser is emptied."""
+        return ()
+
+    @property
+    def schedule_restarts(self) -> tuple[float, ...]:
+        """Shares of the budget, in (0, 1) and ascending, at which warm-up and decay of the learning rate begin anew."""
+        return ()
+
+    @property
     def nominal_density(self) -> float:
         """Targets of all views per token read, by the settings; the mean over the budget."""
         return mean_over_budget(lambda spent: sum(self.densities(spent)))

@@ -6,13 +6,13 @@ import hashlib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import torch
 from torch import nn
 
 from objectives.class_paths import class_path, import_object
-from objectives.settings import SharedSettings
+from objectives.settings import NOT_SAVED, SharedSettings
 
 PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
 CLASS_PATH, SETTINGS = "class_path", "init_args"
@@ -30,6 +30,8 @@ def describe_objective(objective: Any) -> dict[str, Any]:
     cls, shared = type(objective), {field.name for field in fields(SharedSettings)}
     arguments = {}
     for name, declared in constructor_types(cls).items():
+        if name in NOT_SAVED:
+            continue
         holder = objective.shared if name in shared else objective
         if not hasattr(holder, name):
             raise ValueError(f"{cls.__name__} has to keep its argument {name} as self.{name}, so that it can be saved")
@@ -165,7 +167,9 @@ def build_arguments(cls: type, plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_plain(value: Any, declared: Any) -> Any:
-    if not isinstance(value, Mapping):
+    if isinstance(value, list | tuple):
+        return type(value)(_from_plain(one, _of_elements(declared)) for one in value)
+    if not isinstance(value, Mapping) or get_origin(declared) is dict:
         return value
     options = tuple(one for one in get_args(declared) or (declared,) if isinstance(one, type))
     if CLASS_PATH in value:
@@ -177,7 +181,15 @@ def _from_plain(value: Any, declared: Any) -> Any:
     return value if cls is None else cls(**build_arguments(cls, value))
 
 
+def _of_elements(declared: Any) -> Any:
+    """The annotation of the elements of a list or a tuple of any length; Any where it has none."""
+    lists = (one for one in (declared, *get_args(declared)) if get_origin(one) in (list, tuple))
+    return next((get_args(one)[0] for one in lists), Any)
+
+
 def _to_plain(value: Any, declared: Any, name: str) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_to_plain(one, _of_elements(declared), name) for one in value)
     if not is_dataclass(value) or isinstance(value, type):
         if not isinstance(value, PLAIN):
             raise ValueError(f"{name} is a {type(value).__name__}, but settings are plain values or frozen dataclasses")

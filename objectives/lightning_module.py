@@ -18,6 +18,7 @@ from objectives.base import Objective
 from objectives.identity import describe_objective, refuse_other_settings
 from objectives.training.divergence import GradientWatch
 from objectives.training.ledger import Ledger
+from objectives.training.optimizer import spent_share, steps_until
 from objectives.training.randomness import Key
 from objectives.view import Batch
 
@@ -63,17 +64,26 @@ class TrainingModule(pl.LightningModule):
     def key(self, batch: Batch) -> Key:
         """The key of a training batch, whose step has not been taken."""
         tokens, length = batch.tokens_BT.numel(), batch.tokens_BT.shape[1]
-        spent = min(1.0, self.tokens_read(tokens) / self.objective.budget_tokens(length))
+        spent = spent_share(self.tokens_read(tokens), self.objective.budget_tokens(length))
         return batch.key(self.objective.shared.seed, spent)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        # The rate is a function of the step alone, so that a scheduler has no state to lose.
-        batch_tokens = batch.tokens_BT.numel()
-        tokens = self.tokens_read(batch_tokens) + self.tokens_per_step(batch_tokens)
-        budget = self.objective.budget_tokens(batch.tokens_BT.shape[1])
+        # Both are functions of the step alone, so that nothing is lost when a run is resumed.
+        per_step = self.tokens_per_step(batch.tokens_BT.numel())
+        budget, step = self.objective.budget_tokens(batch.tokens_BT.shape[1]), self.trainer.global_step
+        resets = [steps_until(share, budget, per_step) for share in self.objective.optimizer_resets]
         for optimizer in self.trainer.optimizers:
+            if step in resets:
+                optimizer.state.clear()
             for group in optimizer.param_groups:
-                group["lr"] = self.objective.shared.optimizer.rate(tokens, budget)
+                group["lr"] = self.rate_of_step(step, budget, per_step)
+
+    def rate_of_step(self, step: int, budget: int, tokens_per_step: int) -> float:
+        """Learning rate of the step before which `step` ones have been taken."""
+        restarts = [steps_until(share, budget, tokens_per_step) for share in self.objective.schedule_restarts]
+        start = max((one for one in restarts if one <= step), default=0) * tokens_per_step
+        end = min((one * tokens_per_step for one in restarts if one > step), default=budget)
+        return self.objective.shared.optimizer.rate((step + 1) * tokens_per_step - start, end - start)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         objective, tokens_BT = self.objective, batch.tokens_BT

@@ -54,6 +54,10 @@ class MLM(Objective):
             categorical=masking_choices(self.corruption),
         )
 
+    @property
+    def switches(self) -> tuple[float, ...]:
+        return self.corruption.rates.switches
+
     def densities(self, spent: float) -> tuple[float, ...]:
         return (self.prediction_rate or self.corruption.rates.mean(spent),)
 

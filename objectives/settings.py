@@ -9,6 +9,9 @@ from objectives.encoder.config import EncoderConfig
 from objectives.training.optimizer import Budget, OptimizerConfig
 from objectives.vocabulary import Vocabulary
 
+NOT_SAVED = ("start",)
+"""Settings that say where something lies: an objective that has been made does without."""
+
 
 @dataclass(frozen=True)
 class SharedSettings:
@@ -34,6 +37,8 @@ class SharedSettings:
     compile: bool = False
     """Train with the encoder compiled by torch.compile, which takes up to a minute at the start and a C++ compiler.
     Masks and order stay the same, sums are taken in another order; measuring never compiles."""
+    start: str | None = None
+    """Directory of a finished run, whose last weights the encoder starts training with, or a file of its snapshots/."""
     seed: int = 0
     """Seed of the initial weights and of every draw of the objective."""
 

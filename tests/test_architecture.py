@@ -31,7 +31,9 @@ LAYERS = {
         ["settings", "corruption"],
         ["identity"],
         ["base"],
-        ["clm", "mlm", "prefix_lm", "masked_next_token", "hybrid", "checkpoint", "inference", "lightning_module"],
+        ["clm", "mlm", "prefix_lm", "checkpoint", "inference", "lightning_module"],
+        ["masked_next_token", "masked_diffusion", "phased"],
+        ["hybrid"],
     ],
     "experiments": [
         ["records", "shipped", "strict_yaml"],

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from analysis.records.run_records import Arm, RunRecords
 
+ENCODER = "encoder"
 HASHES = {
-    "encoder": "initial encoder weights",
+    ENCODER: "initial encoder weights",
     "tokenizer": "tokenizer",
     "data": "packed data",
     "world_size": "world size",
@@ -46,7 +47,17 @@ def _hash_mismatch(key: str, left: RunRecords, right: RunRecords) -> str:
     a, b = ((run.pairing or {}).get(key) for run in (left, right))
     if a is None or b is None:
         return _not_recorded_by((left, a is not None), (right, b is not None))
-    return "" if a == b else f"differs, {str(a)[:12]} against {str(b)[:12]}"
+    because = _starts(left, right) if key == ENCODER else ""
+    return "" if a == b else f"differs, {str(a)[:12]} against {str(b)[:12]}{because}"
+
+
+def _starts(left: RunRecords, right: RunRecords) -> str:
+    """What two runs start from, in words, where one of them starts from the weights of another run."""
+    starts = {run.name: (run.pairing or {}).get("start") for run in (left, right)}
+    if not any(starts.values()):
+        return ""
+    words = (f"{name} from {f'those of run {start}' if start else 'its seed'}" for name, start in starts.items())
+    return f" (they start {', '.join(words)})"
 
 
 def _stream_mismatch(left: RunRecords, right: RunRecords) -> str:

@@ -12,7 +12,9 @@
     reference: clm                                     # the arm or level that reports compare the others with
 
 Cells are the product of all axes, each with every seed; keys may be nested or dotted. An arm is named by its levels,
-"mlm; 0.003".
+"mlm; 0.003". A level may start from the weights of another one of its axis, of the same seed and other levels:
+
+        clm, then mlm: {model.class_path: objectives.MLM, model.init_args.start: {level: clm}}
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from experiments.strict_yaml import leaves, read_yaml
 KEYS = {"title", "reference", "base", "axes", "seeds", "imports"}
 LONGEST_NAME = 150
 MOST_CELLS = 10_000
+START = "model.init_args.start"
 NOT_IN_CELLS = {
     "seed_everything": "give seeds",
     "name": "a run is named by its levels and its seed",
@@ -48,6 +51,8 @@ class Cell:
     seed: int
     factors: dict[str, str]
     config: dict[str, Any]
+    start: str | None = None
+    """The name of the cell whose run it starts from; its configuration says by which level."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,11 @@ def read_grid(path: Path) -> Grid:
     if count > MOST_CELLS:
         raise ValueError(f"{path} has {count:,} runs, but a grid has at most {MOST_CELLS:,}; make it several grids")
     _check_settings(path, content["base"], axes)
-    cells = _cells(content["base"], axes, content["seeds"])
+    cells = _cells(path, content["base"], axes, content["seeds"])
     called = [cell.name for cell in cells]
     if twice := sorted({name for name in called if called.count(name) > 1}):
         raise ValueError(f"{path}: more than one cell is called {', '.join(twice)}; name levels and seeds differently")
+    _check_starts(path, cells)
     _check_reference(path, written.get("reference") or None, cells)
     source = path.read_text(encoding="utf-8")
     return Grid(path.stem, written.get("title") or path.stem, cells, source, written.get("imports") or [])
@@ -169,7 +175,9 @@ def _check_reference(path: Path, reference: str | None, cells: list[Cell]) -> No
         )
 
 
-def _cells(base: dict[str, Any], axes: dict[str, dict[str, dict[str, Any]]], seeds: list[int]) -> list[Cell]:
+def _cells(
+    path: Path, base: dict[str, Any], axes: dict[str, dict[str, dict[str, Any]]], seeds: list[int]
+) -> list[Cell]:
     """The product of axes and seeds. An axis is called by its last part, unless another has the same."""
     short = [axis.rpartition(".")[2] for axis in axes]
     names = [name if short.count(name) == 1 else axis for axis, name in zip(axes, short, strict=True)]
@@ -179,11 +187,58 @@ def _cells(base: dict[str, Any], axes: dict[str, dict[str, dict[str, Any]]], see
         for _, overrides in levels:
             config = merged(config, overrides)
         factors = {name: label for name, (label, _) in zip(names, levels, strict=True)}
-        arm = "; ".join(factors.values()) or "run"
+        arm = _arm(factors.values())
+        start = _start_of(path, config, dict(zip(axes, levels, strict=True)), axes)
         for seed in seeds:
             seeded = merged(config, {"seed_everything": seed})
-            cells.append(Cell(f"{_slug(arm)}-s{seed}", arm, seed, factors, seeded))
+            cells.append(Cell(_name(arm, seed), arm, seed, factors, seeded, start and _name(start, seed)))
     return cells
+
+
+def _start_of(
+    path: Path,
+    config: dict[str, Any],
+    levels: Mapping[str, tuple[str, dict[str, Any]]],
+    axes: Mapping[str, Mapping[str, Any]],
+) -> str | None:
+    """The arm that a cell starts from; None where none is named, as where it starts from a path.
+
+    Args:
+        levels: axis -> label and settings of the cell's level.
+    """
+    found = {setting: value for setting, value in leaves(config) if setting.startswith(f"{START}.")}
+    if not found:
+        return None
+    named = found.get(f"{START}.level")
+    axis = next((axis for axis, (_, settings) in levels.items() if f"{START}.level" in dict(leaves(settings))), None)
+    if len(found) > 1 or axis is None or named not in axes[axis].keys() - {levels[axis][0]}:
+        raise ValueError(
+            f"{path}: {START} takes the path of a run or, in a level of an axis, {{level: NAME}} with the name of "
+            f"another level of that axis, but is {found}"
+        )
+    return _arm(str(named) if name == axis else label for name, (label, _) in levels.items())
+
+
+def _check_starts(path: Path, cells: Sequence[Cell]) -> None:
+    """Refuse a cell that starts from itself, over others."""
+    start_of = {cell.name: cell.start for cell in cells}
+    for cell in cells:
+        above, seen = cell.start, {cell.name}
+        while above is not None:
+            if above in seen:
+                raise ValueError(
+                    f"{path}: {cell.name} would start from itself; let one of {', '.join(seen)} start anew"
+                )
+            seen.add(above)
+            above = start_of[above]
+
+
+def _arm(labels: Iterable[str]) -> str:
+    return "; ".join(labels) or "run"
+
+
+def _name(arm: str, seed: int) -> str:
+    return f"{_slug(arm)}-s{seed}"
 
 
 def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

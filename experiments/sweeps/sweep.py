@@ -13,7 +13,7 @@ from typing import Any
 from experiments.records import durable, run_directory
 from experiments.strict_yaml import dump_yaml
 from experiments.sweeps.cluster import ClusterExecutor, check_cluster, read_parameters
-from experiments.sweeps.grid import Cell, Grid, find_grid, read_grid
+from experiments.sweeps.grid import START, Cell, Grid, find_grid, merged, read_grid
 from experiments.sweeps.progress import Progress
 from experiments.sweeps.workers import (
     BUSY,
@@ -79,7 +79,8 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
     durable.write_json(directory / run_directory.PLAN, runs)
     wanted = {"pending", "resumable", UNMEASURED} | ({"failed", "diverged"} if options.retry_failed else set())
     missing = [both for both, state in zip(planned, states, strict=True) if state in wanted]
-    tasks = [_task(directory, run, config, threads, options.allow_import) for run, config in missing]
+    ours = {directory / run["directory"] for run in runs}
+    tasks = [_task(directory, run, config, threads, options.allow_import, ours) for run, config in missing]
     outcomes = run_all(tasks, executors[: len(tasks)], Progress(len(runs), states.count("done"))) if tasks else {}
     return _exit_code(directory, runs, outcomes), directory
 
@@ -105,21 +106,36 @@ def plan(grid: Grid, directory: Path, imports: Sequence[str] = ()) -> list[tuple
     Raises:
         ValueError: when a configuration is refused, or two cells are the same run.
     """
-    planned = []
+    planned: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
     owners: dict[str, str] = {}
-    for cell in grid.cells:
-        run, config = _run_of(cell, grid, directory, imports)
+    for cell in _parents_first(grid.cells):
+        parent = planned[cell.start][0] if cell.start else None
+        run, config = _run_of(cell, grid, directory, imports, parent)
         twin = owners.setdefault(run["hash"], cell.name)
         if twin != cell.name:
             raise ValueError(f"cells {twin} and {cell.name} are the same run; remove one of them from the grid")
-        planned.append((run, config))
-    return planned
+        planned[cell.name] = run, config
+    return [planned[cell.name] for cell in grid.cells]
 
 
-def _run_of(cell: Cell, grid: Grid, directory: Path, imports: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parents_first(cells: Sequence[Cell]) -> list[Cell]:
+    """Each after the one that it starts from, whose hash is a part of its own."""
+    start_of = {cell.name: cell.start for cell in cells}
+
+    def depth(name: str | None) -> int:
+        return 0 if name is None else 1 + depth(start_of[name])
+
+    return sorted(cells, key=lambda cell: depth(cell.start))
+
+
+def _run_of(
+    cell: Cell, grid: Grid, directory: Path, imports: Sequence[str], parent: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the run of a cell is; `parent` is the run that it starts from."""
     from experiments.training.commands import planned
 
-    arguments = ["fit", "--config", dump_yaml(cell.config), "--results", str(directory), "--name", cell.name]
+    config = merged(cell.config, {START: str(directory / parent["directory"])} if parent else {})
+    arguments = ["fit", "--config", dump_yaml(config), "--results", str(directory), "--name", cell.name]
     try:
         run = planned(arguments, imports).run
     except ValueError as error:
@@ -155,12 +171,17 @@ def make_executors(options: argparse.Namespace, directory: Path, runs: int) -> t
     return threads, [partial(local_worker, threads, device) for device in devices[:workers]]
 
 
-def _task(directory: Path, run: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str]) -> RunTask:
+def _task(
+    directory: Path, run: dict[str, Any], config: dict[str, Any], threads: int, imports: list[str], ours: set[Path]
+) -> RunTask:
+    """What is to be done for a run; it waits for the one that it starts from, where that is one of `ours`."""
+    start = config["model"]["init_args"].get("start")
     path = durable.make_directory(directory / run["directory"])
     # What a run has written of itself stays: one that is only measured does not write it again.
     durable.write_json(path / run_directory.RUN, {**run_directory.record_of(path), **run})
     durable.write_text(path / run_directory.CONFIG, dump_yaml(config))
-    return RunTask(path, ["--config", str(path / run_directory.CONFIG), "--threads", str(threads)], imports)
+    arguments = ["--config", str(path / run_directory.CONFIG), "--threads", str(threads)]
+    return RunTask(path, arguments, imports, after=Path(start) if start and Path(start) in ours else None)
 
 
 def _gpus() -> list[str]:

@@ -47,6 +47,8 @@ class RunTask(NamedTuple):
     imports: list[str]
     """Packages that its class paths may name."""
     train: bool = True
+    after: Path | None = None
+    """The run that has to be done before, because this one starts from its weights."""
 
 
 def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progress: Progress) -> dict[Path, str]:
@@ -70,10 +72,13 @@ def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progres
     try:
         while True:
             try:
+                while not stopping and (left_out := _left_out(pending, slots, outcomes)):
+                    outcomes |= left_out
+                    pending = [task for task in pending if task.run not in left_out]
                 for slot in slots:
-                    if slot.run is None and pending and not stopping:
-                        slot.start(pending[0])
-                        pending.pop(0)
+                    if slot.run is None and not stopping and (task := _next(pending, slots)):
+                        slot.start(task)
+                        pending.remove(task)
             except Refused as error:
                 if not outcomes and all(slot.run is None for slot in slots):
                     raise
@@ -97,6 +102,26 @@ def run_all(tasks: Sequence[RunTask], executors: Sequence[MakeExecutor], progres
             slot.close()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _next(pending: Sequence[RunTask], slots: Sequence[_Slot]) -> RunTask | None:
+    """The first task that does not wait for another one."""
+    open_ = {task.run for task in pending} | {slot.run for slot in slots if slot.run}
+    return next((task for task in pending if task.after not in open_), None)
+
+
+def _left_out(pending: Sequence[RunTask], slots: Sequence[_Slot], outcomes: dict[Path, str]) -> dict[Path, str]:
+    """The outcome of the tasks that need a run which is not done, and which nobody here will work on; says so."""
+    open_ = {task.run for task in pending} | {slot.run for slot in slots if slot.run}
+    found = {}
+    for task in pending:
+        needed = task.after
+        if needed is None or needed in open_ or outcomes.get(needed) == DONE or (needed / run_directory.DONE).exists():
+            continue
+        state = outcomes.get(needed) or run_directory.run_state(needed).state
+        found[task.run] = BUSY if state in (BUSY, "running") else NOT_STARTED
+        print(f"{task.run.name} is not started: {needed.name}, from which it starts, is {state}", file=sys.stderr)
+    return found
 
 
 def local_worker(threads: int, device: str | None = None) -> Executor:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from experiments.training.checkpoint_files import remove_old
 from experiments.training.recorder import Recorder, step_ended
 from objectives import Batch, Objective
 from objectives.lightning_module import TrainingModule
+from objectives.training.optimizer import steps_until
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a polite kill, and a terminal that is closed."""
@@ -55,7 +56,11 @@ class Snapshots(pl.Callback):
         batch_tokens = batch.tokens_BT.numel()
         budget = module.objective.budget_tokens(batch.tokens_BT.shape[1])
         steps = snapshot_steps(
-            budget, module.tokens_per_step(batch_tokens), self.config.snapshots, self.config.first_tokens
+            budget,
+            module.tokens_per_step(batch_tokens),
+            self.config.snapshots,
+            self.config.first_tokens,
+            module.objective.switches,
         )
         if step_ended(trainer, batch_idx) and trainer.global_step in steps:
             self.recorder.settle(module)
@@ -68,17 +73,20 @@ class Snapshots(pl.Callback):
             trainer.save_checkpoint(self.run / SNAPSHOTS / f"tokens-{tokens:012d}.ckpt", weights_only=True)
 
 
-def snapshot_steps(budget: int, tokens_per_step: int, count: int, first: int | None = None) -> list[int]:
+def snapshot_steps(
+    budget: int, tokens_per_step: int, count: int, first: int | None = None, switches: Iterable[float] = ()
+) -> list[int]:
     """Steps at which `count` log-spaced token counts from `first` (a 64th of the budget when None) to the budget are
-    reached; fewer where two fall on one step."""
+    reached, and those after which the objective switches; fewer where two fall on one step."""
     last = -(-budget // tokens_per_step)
     start = min(first if first is not None else budget / 64, budget)
     spaced = (start * (budget / start) ** (index / max(count - 1, 1)) for index in range(count - 1))
-    return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | {last})
+    before = {min(last, steps_until(share, budget, tokens_per_step)) for share in switches}
+    return sorted({max(1, min(last, round(tokens / tokens_per_step))) for tokens in spaced} | before | {last})
 
 
 class Checkpoints(pl.Callback):
-    """Saves all of a run's state every `every_steps` steps, and when a stop is requested."""
+    """Saves all of a run's state every `every_steps` steps, at its end, and when a stop is requested."""
 
     def __init__(self, directory: Path, every_steps: int, stop: StopRequest) -> None:
         self.directory, self.every_steps, self.stop = directory, every_steps, stop
@@ -103,7 +111,7 @@ class Checkpoints(pl.Callback):
         if not step_ended(trainer, batch_idx):
             return
         stopping = trainer.strategy.reduce_boolean_decision(self.stop.signal is not None, all=False)
-        if stopping or trainer.global_step % self.every_steps == 0:
+        if stopping or trainer.global_step % self.every_steps == 0 or self.budget_spent(trainer, module):
             module.gradient_watch.check()
             path = self.directory / f"step-{trainer.global_step:09d}.ckpt"
             trainer.save_checkpoint(path, weights_only=False)
@@ -113,7 +121,7 @@ class Checkpoints(pl.Callback):
             trainer.should_stop = True
 
     def budget_spent(self, trainer: pl.Trainer, module: TrainingModule) -> bool:
-        """True when nothing is left to train: the run is resumed from the checkpoint of its last step."""
+        """True when nothing is left to train."""
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         return module.tokens_read(data.tokens_per_batch) >= module.objective.budget_tokens(data.block_length)
 

@@ -27,12 +27,15 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from experiments.data import BlockData
 from experiments.evaluation.evaluation import DEFAULT_METRICS, EvaluationConfig
 from experiments.records import durable, run_directory
+from experiments.records.checkpoints import CHECKPOINTS, complete
 from experiments.strict_yaml import parse_setting
 from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from experiments.training.help import FIT, RunParser
 from experiments.training.loggers import check_loggers, place_loggers
 from experiments.training.loop import fit_run, locked
+from experiments.training.parents.continuation import begin_where_it_ended, check_continuation
+from experiments.training.parents.warm_start import load_weights, snapshot_of
 from experiments.training.progress_bar import announce
 from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec, check_seed
 from objectives import Objective, Vocabulary
@@ -121,6 +124,12 @@ class ObjectiveCLI(LightningCLI):
         parser.add_argument(
             "--checkpoint_every_steps", type=int, default=200, help="Optimiser steps between checkpoints."
         )
+        parser.add_argument(
+            "--continue",
+            type=str | None,
+            default=None,
+            help="Directory of a finished run with a smaller budget and otherwise equal settings, to go on from.",
+        )
         parser.add_class_arguments(EvaluationConfig, "evaluation")
         parser.set_defaults({"evaluation.metrics": DEFAULT_METRICS})
         parser.link_arguments("seed_everything", "model.init_args.seed")
@@ -172,6 +181,12 @@ class ObjectiveCLI(LightningCLI):
         self.was_done = (self.run.directory / run_directory.DONE).exists()
         if self.was_done:
             return
+        begins = not complete(self.run.directory / CHECKPOINTS)
+        # What cannot be begun is refused before anything is made.
+        if begins and self.run.continues:
+            check_continuation(self.run.config, self.run.continues)
+        elif begins and self.run.start:
+            snapshot_of(self.run.start)
         durable.make_directory(self.run.directory)
         data = self.build_data()
         self.trainer = self.instantiate_trainer()
@@ -183,6 +198,11 @@ class ObjectiveCLI(LightningCLI):
             announce(f"preparing the data ({data.source})")
             data.prepare_data()
             model = self._build("model", [(partial(_with_vocabulary, data.vocabulary), Objective, True)])
+            if begins and self.run.continues:
+                if self.trainer.is_global_zero:
+                    begin_where_it_ended(self.run.directory, self.run.continues, model, data.block_length)
+            elif begins and self.run.start:
+                load_weights(model, self.run.start, data.fingerprints["tokenizer"])
             fit_run(self.trainer, model, data, self.run, self.stop)
 
     def build_data(self) -> BlockData:

@@ -35,6 +35,7 @@ from experiments.training.callbacks import (
     whole_steps,
 )
 from experiments.training.checkpoint_files import cut_records, remove_old, remove_unfinished, resume_from, set_aside
+from experiments.training.parents.continuation import CONTINUED_AT
 from experiments.training.progress_bar import ProgressBar
 from experiments.training.provenance import OtherExperiment, Pairing, provenance
 from experiments.training.recorder import Recorder
@@ -91,7 +92,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
     status = Status(directory)
     _refuse_without_targets(model, data, trainer, status)
     evaluation = run_evaluation(data, run.config)
-    pairing = Pairing(directory, data, trainer.world_size)
+    pairing = Pairing(directory, data, trainer.world_size, run.start and run.start.hash)
     if trainer.is_global_zero:
         remove_unfinished(directory)
     found = resume_from(directory)
@@ -101,9 +102,7 @@ def fit_run(trainer: pl.Trainer, model: Objective, data: BlockData, run: RunSpec
             rank_zero_warn(f"{reason}; it is set aside, and the run goes on from {found.checkpoint}")
             set_aside(path)
         remove_old(directory / CHECKPOINTS)  # a kill may have come between the newest and the removal of the oldest
-        _warn_of_lost_snapshots(
-            run, model.budget_tokens(data.block_length), _tokens_per_step(trainer, data), found.proof.tokens
-        )
+        _warn_of_lost_snapshots(run, model, data.block_length, _tokens_per_step(trainer, data), found.proof.tokens)
         _write_records(trainer, model, data, run)
         cut_records(directory, found)
         begin_declarations(directory, evaluation)
@@ -182,12 +181,16 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
         raise Interrupted(f"stopped at {tokens:,} of {budget:,} tokens; run the same command to go on ({status.run})")
 
 
-def _warn_of_lost_snapshots(run: RunSpec, budget: int, step_tokens: int, tokens: int) -> None:
+def _warn_of_lost_snapshots(run: RunSpec, model: Objective, length: int, step_tokens: int, tokens: int) -> None:
     """Name the snapshots of what has been trained that are lost or damaged: they are not made again."""
     directory, config = run.directory / SNAPSHOTS, run.evaluation
-    wanted = [step * step_tokens for step in snapshot_steps(budget, step_tokens, config.snapshots, config.first_tokens)]
+    steps = snapshot_steps(
+        model.budget_tokens(length), step_tokens, config.snapshots, config.first_tokens, model.switches
+    )
+    wanted = [step * step_tokens for step in steps]
     whole = {number_of(path) for path in complete(directory) if not is_damaged(path)}
-    if lost := [f"{at:,}" for at in wanted if at <= tokens and at not in whole]:
+    begun = run_directory.record_of(run.directory).get(CONTINUED_AT, 0)  # before, the run had another budget
+    if lost := [f"{at:,}" for at in wanted if begun < at <= tokens and at not in whole]:
         rank_zero_warn(f"{directory} has no whole snapshot at {', '.join(lost)} tokens; the run goes on without")
 
 

@@ -55,9 +55,11 @@ class Pairing(pl.Callback):
     """Hashes the encoder in the moment before the first step, whatever its constructor or a hook has made of it, and
     writes pairing.json; checkpoints carry it on."""
 
-    def __init__(self, run: Path, data: BlockData, world_size: int) -> None:
+    def __init__(self, run: Path, data: BlockData, world_size: int, start: str | None = None) -> None:
         self.run = run
         self.proof: dict[str, Any] = {**data.fingerprints, "world_size": world_size}
+        if start is not None:
+            self.proof["start"] = start
 
     def check_data(self, resumed: bool) -> None:
         """Raises OtherExperiment when the run was begun with other data, as far as its directory tells, and ValueError

@@ -16,6 +16,7 @@ from experiments.data.settings import trained_on
 from experiments.evaluation.evaluation import EvaluationConfig
 from experiments.records.durable import content_hash
 from experiments.records.run_directory import RUNS
+from experiments.training.parents.warm_start import Start, find_start
 from objectives import Objective, Traits, Vocabulary
 from objectives.class_paths import import_object
 from objectives.identity import build_arguments, shortened
@@ -73,6 +74,10 @@ class RunSpec:
     config: dict[str, Any]
     """Every setting, as plain values."""
     evaluation: EvaluationConfig
+    start: Start | None = None
+    """The run from whose weights it starts."""
+    continues: Start | None = None
+    """The run that it continues."""
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> RunSpec:
@@ -90,7 +95,8 @@ class RunSpec:
         check_seed(config["seed_everything"])
         evaluation = EvaluationConfig.from_plain(config["evaluation"])
         traits = _checked_traits(config["model"], _checked_block_length(config["data"]))
-        return cls(name, content_hash(identity(config)), Path(config["results"]), traits, config, evaluation)
+        parents = start_of(config), continued_by(config)
+        return cls(name, content_hash(identity(config)), Path(config["results"]), traits, config, evaluation, *parents)
 
     @property
     def directory(self) -> Path:
@@ -110,6 +116,8 @@ class RunSpec:
             "seed": self.seed,
             "arm": self.name.removesuffix(f"-s{self.seed}"),
             "factors": {},
+            **({"start": self.start.words} if self.start else {}),
+            **({"continues": self.continues.words} if self.continues else {}),
             **self.traits.record(),
         }
 
@@ -120,18 +128,37 @@ def check_seed(seed: int) -> None:
         raise ValueError(f"seed_everything goes from 0 to {MOST_SEED:,}, but is {seed}")
 
 
+def start_of(config: Mapping[str, Any]) -> Start | None:
+    """The run that a run starts from; raises as `find_start` does."""
+    path = config["model"]["init_args"].get("start")
+    return None if path is None else find_start(path)
+
+
+def continued_by(config: Mapping[str, Any]) -> Start | None:
+    """The run that a run continues; raises as `find_start` does, and ValueError for a snapshot."""
+    path = config.get("continue")
+    found = None if path is None else find_start(path)
+    if found is not None and found.tokens is not None:
+        raise ValueError(f"continue takes the directory of a run, but is {path}; a run may start from a snapshot")
+    return found
+
+
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """What determines the weights of a run, of its resolved configuration as plain values.
 
     Neither what is measured, recorded or shown, nor any value that equals its default: a new setting that is off by
-    default leaves the hash of every run alone.
+    default leaves the hash of every run alone. A run that it starts from or continues is known by its hash alone.
     """
+    settings = {name: value for name, value in config["model"]["init_args"].items() if name != "start"}
+    start, continued = start_of(config), continued_by(config)
     return {
         "version": IDENTITY_VERSION,
         "seed_everything": config["seed_everything"],
-        "model": shortened(config["model"]),
+        "model": shortened({**config["model"], "init_args": settings}),
         "data": trained_on(config["data"]),
         "trainer": _trainer_identity(config["trainer"]),
+        **({"start": start.identity} if start else {}),
+        **({"continue": continued.identity} if continued else {}),
     }
 
 

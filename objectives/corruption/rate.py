@@ -35,6 +35,11 @@ class Rate(ABC):
         """That of all blocks, when a share `spent` of the budget has been read; None where they have several."""
         return self.mean(spent)
 
+    @property
+    def switches(self) -> tuple[float, ...]:
+        """Shares of the budget, in (0, 1), at which it changes at once."""
+        return ()
+
     def of_blocks(self, key: Key) -> Tensor:
         """That of each block, (B, 1) float64; a pure function."""
         return torch.full_like(key.index_B, self.mean(key.spent), dtype=torch.float64)[:, None]
@@ -84,6 +89,10 @@ class Scheduled(Rate):
     def name(self) -> str:
         where = f" at {percent(self.switch)} of the budget" if self.shape == "step" else ""
         return f"{100 * self.start:g} → {percent(self.end)}, {self.shape}{where}"
+
+    @property
+    def switches(self) -> tuple[float, ...]:
+        return (self.switch,) if self.shape == "step" else ()
 
     def mean(self, spent: float) -> float:
         done = {"linear": spent, "cosine": (1 - math.cos(math.pi * spent)) / 2, "step": float(spent >= self.switch)}

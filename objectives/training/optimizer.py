@@ -20,6 +20,19 @@ def mean_over_budget(value: Callable[[float], float]) -> float:
     return values[0] if len(set(values)) == 1 else math.fsum(values) / PLACES
 
 
+def spent_share(tokens: int, budget_tokens: int) -> float:
+    """Share of a budget that has been read, at most 1."""
+    return min(1.0, tokens / budget_tokens)
+
+
+def steps_until(share: float, budget_tokens: int, tokens_per_step: int) -> int:
+    """Steps after which a share of a budget, up to 1, has been read: the next one is the first to see `spent` of it."""
+    step = max(0, math.ceil(share * budget_tokens / tokens_per_step) - 1)
+    while spent_share(step * tokens_per_step, budget_tokens) < share:
+        step += 1
+    return step
+
+
 @dataclass(frozen=True)
 class Budget:
     """How long to train: exactly one of the two.

@@ -1,3 +1,7 @@
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 
 from objectives import (
@@ -8,6 +12,8 @@ from objectives import (
     Hybrid,
     MaskedNextToken,
     Objective,
+    Phase,
+    Phased,
     PrefixLM,
     Scheduled,
     Spans,
@@ -18,6 +24,12 @@ from tests.support.objectives import EXAMPLES, all_objectives, build
 
 allow_imports([EXAMPLES])
 OWN = import_object(f"{EXAMPLES}.own_selection.Spaced")
+CAUSAL = {"class_path": "objectives.CLM"}
+MASKED = {
+    "class_path": "objectives.MLM",
+    "init_args": {"corruption": {"rate": 0.3, "selection": {"class_path": "objectives.ExactCount"}}},
+}
+BOTH = {"class_path": f"{EXAMPLES}.two_views.TwoViews", "init_args": {"corruption": {}}}
 VARIANTS = {
     "MLM own selection": (MLM, {"corruption": Corruption(selection=OWN())}),
     "MLM spans": (MLM, {"corruption": Corruption(selection=Spans())}),
@@ -32,11 +44,26 @@ VARIANTS = {
     "Hybrid all causal": (Hybrid, {"causal": 1.0}),
     "Hybrid all masked": (Hybrid, {"causal": 0.0}),
     "Hybrid scheduled": (Hybrid, {"causal": Scheduled(1.0, 0.0)}),
+    "Phased CLM to MLM": (Phased, {"phases": [Phase(CAUSAL, 0.25), Phase(MASKED, 0.75)]}),
+    "Phased MLM to CLM": (Phased, {"phases": [Phase(MASKED, 0.5), Phase(CAUSAL, 0.5)], "optimizer_state": "fresh"}),
+    "Phased two views": (Phased, {"phases": [Phase(CAUSAL, 0.3), Phase(BOTH, 0.7)], "schedule": "phase"}),
 }
 CASES = {cls.__name__: (cls, {}) for cls in all_objectives()} | VARIANTS
 
 
+@pytest.fixture
+def cases() -> dict[str, tuple[type[Objective], dict[str, Any]]]:
+    """Class and settings of each case."""
+    return CASES
+
+
 @pytest.fixture(params=CASES)
-def objective(request: pytest.FixtureRequest) -> Objective:
+def make(request: pytest.FixtureRequest) -> Callable[..., Objective]:
+    """Builds the objective of a case, with changes of settings."""
     cls, changes = CASES[request.param]
-    return build(cls, **changes)
+    return partial(build, cls, **changes)
+
+
+@pytest.fixture
+def objective(make: Callable[..., Objective]) -> Objective:
+    return make()

@@ -14,7 +14,7 @@ import torch
 
 import objectives
 from objectives import Batch, Budget, EncoderConfig, Objective, OptimizerConfig, Vocabulary
-from objectives.identity import constructor_types
+from objectives.identity import REQUIRED, constructor_parameters
 from objectives.inference.language_model import ObjectiveLanguageModel
 from objectives.inference.scoring import Scores, score_sentences
 from objectives.lightning_module import TrainingModule
@@ -23,14 +23,26 @@ VOCABULARY = Vocabulary(size=40, pad=0, unknown=1, cls=2, sep=3, mask=4, special
 HOLES = replace(VOCABULARY, unused=(5, 6, 7, 16, 20, 38, 39))
 """One in whose numbering there are ids that no token has."""
 ENCODER = EncoderConfig(width=16, depth=2, heads=2, max_length=64)
+TINY: dict[str, Any] = {
+    "encoder": ENCODER,
+    "vocabulary": VOCABULARY,
+    "budget": Budget(tokens=10_000),
+    "optimizer": OptimizerConfig(),
+    "seed": 3,
+}
+"""The settings that all objectives share."""
 EXAMPLES = "tests.examples"
 """Where objectives and parts of them lie as a user's would: outside the packages."""
 FALSE_ALARM = 1e-6
 """Probability with which a statistical test fails although all is well."""
 
 
-def all_objectives() -> list[type[Objective]]:
-    """Every concrete objective of the package and of the examples, so that a new one is tested without an edit."""
+def all_objectives(with_defaults: bool = True) -> list[type[Objective]]:
+    """Every concrete objective of the package and of the examples, so that a new one is tested without an edit.
+
+    Args:
+        with_defaults: leave out those that `build` cannot make without being given a setting of their own.
+    """
     for package in (objectives, importlib.import_module(EXAMPLES)):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
@@ -40,22 +52,26 @@ def all_objectives() -> list[type[Objective]]:
 
     found = [cls for cls in below(Objective) if not inspect.isabstract(cls)]
     ours = (cls for cls in found if cls.__module__.startswith(("objectives.", f"{EXAMPLES}.")))
-    return sorted(ours, key=lambda cls: cls.__name__)
+    kept = (
+        cls for cls in ours if not with_defaults or constructor_parameters(cls).keys() <= default_settings(cls).keys()
+    )
+    return sorted(kept, key=lambda cls: cls.__name__)
+
+
+def default_settings(cls: type[Objective]) -> dict[str, Any]:
+    """The settings of an objective's class by their defaults; one that has none is left out."""
+    settings = {}
+    for name, (declared, default) in constructor_parameters(cls).items():
+        if name in TINY or default is not REQUIRED:
+            settings[name] = TINY.get(name, default)
+        elif is_dataclass(declared):
+            settings[name] = declared()
+    return settings
 
 
 def build(cls: type[Objective], **changes: Any) -> Objective:
     """An objective with tiny sizes; the settings of its class take their defaults."""
-    arguments: dict[str, Any] = {
-        "encoder": ENCODER,
-        "vocabulary": VOCABULARY,
-        "budget": Budget(tokens=10_000),
-        "optimizer": OptimizerConfig(),
-        "seed": 3,
-    }
-    for name, declared in constructor_types(cls).items():
-        if name not in arguments and is_dataclass(declared):
-            arguments[name] = declared()
-    objective = cls(**(arguments | changes))
+    objective = cls(**(default_settings(cls) | changes))
     enlarge(objective)
     return objective
 

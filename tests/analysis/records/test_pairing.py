@@ -4,6 +4,7 @@ import pytest
 
 from analysis.records.pairing import Unpaired, mismatches, require_paired
 from analysis.records.read_results import read_results
+from analysis.statistics.compare import compare
 from experiments.records import metrics_file, run_directory
 from tests.support.grids import CLM, MLM, SNAPSHOTS, on_text, prove_again
 
@@ -34,6 +35,22 @@ def test_one_differing_hash_refuses_and_names_it_and_the_runs(builder, key, what
     with pytest.raises(Unpaired, match=f"{what} of mlm-s1 and clm-s1: differs") as refusal:
         require_paired(mlm, clm)
     assert "s0" not in str(refusal.value)
+
+
+def test_a_warm_start_is_not_paired_with_a_cold_one_and_says_why(builder):
+    clm, mlm = pair(builder, pairing={"encoder": "other", "start": "0123abcd"})
+    why = r"they start mlm-s1 from those of run 0123abcd, clm-s1 from its seed"
+    with pytest.raises(Unpaired, match=f"initial encoder weights of mlm-s1 and clm-s1: differs, .* \\({why}\\)"):
+        require_paired(mlm, clm)
+    assert "is ahead" not in compare(mlm, clm).verdict(mlm.runs[0].declared.quantities["word_swap/accuracy"])
+
+
+def test_two_warm_starts_from_the_same_weights_are_paired(builder):
+    warm = {"encoder": "trained", "start": "0123abcd"}
+    builder.run(on_text(replace(CLM, pairing=warm), 8_000), 0)
+    builder.run(on_text(replace(MLM, pairing=warm), 30_000), 0)
+    clm, mlm = read_results(builder.finish()).arms
+    assert require_paired(mlm, clm) == [0]
 
 
 def test_differing_stream_is_refused_from_its_first_step_on(builder):

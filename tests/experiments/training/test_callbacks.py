@@ -16,6 +16,12 @@ def test_snapshots_are_log_spaced_and_end_at_the_budget():
     assert snapshot_steps(1_000, 100, 3, first=500) == [5, 7, 10]
 
 
+def test_a_snapshot_is_taken_after_the_last_step_before_a_switch():
+    assert snapshot_steps(1_000, 100, 1, switches=[0.25, 0.3]) == [3, 10]
+    assert snapshot_steps(1_000, 300, 1, switches=[0.3, 0.99]) == [1, 4]
+    assert snapshot_steps(64_000, 100, 4, switches=[0.25]) == [10, 40, 160, 640]
+
+
 def test_a_budget_is_rounded_up_to_whole_steps():
     assert [whole_steps(budget, 64) for budget in (1, 64, 65, 128)] == [64, 64, 128, 128]
 

@@ -13,7 +13,7 @@ from experiments.languages.hidden_markov import HiddenMarkov
 from experiments.text.tokenizer import TokenizerConfig
 from experiments.training.command_line import PlannedCLI
 from experiments.training.run_spec import IDENTITY_VERSION, TRAINER_DEFAULTS, identity
-from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, OptimizerConfig
+from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, OptimizerConfig, Phase, Phased
 from objectives.class_paths import allow_imports
 from objectives.corruption import Bernoulli, ExactCount
 from objectives.identity import REQUIRED, constructor_parameters, shortened, without_defaults
@@ -66,6 +66,7 @@ def test_where_how_fast_and_how_it_is_measured_leave_the_hash_alone(arguments):
         ("--model.init_args.corruption.mask", "0.7", "--model.init_args.corruption.random", "0.2"),
         ("--model.init_args.corruption.selection", "objectives.corruption.ExactCount"),
         ("--model.init_args.documents", "joined"),
+        ("--model.init_args.start", "anywhere/clm-0123abcd"),
         ("--model.init_args.reduction", "sum"),
         ("--data.init_args.block_length", "32"),
         ("--data.init_args.batch_size", "16"),
@@ -79,6 +80,24 @@ def test_where_how_fast_and_how_it_is_measured_leave_the_hash_alone(arguments):
 )
 def test_whatever_the_weights_depend_on_changes_the_hash(arguments):
     assert planned(*arguments).hash != planned().hash
+
+
+def phased(path="objectives.MLM", corruption=None, shares=(0.5, 0.5), **settings):
+    objectives = ({"class_path": "objectives.CLM"}, {"class_path": path, "init_args": {"corruption": corruption or {}}})
+    phases = [{"objective": one, "share": share} for one, share in zip(objectives, shares, strict=True)]
+    config = {"model": {"class_path": "objectives.Phased", "init_args": {"phases": phases, **settings}}}
+    defaults = {"encoder": {"width": 16}, "budget": {"tokens": 64}, "optimizer": {"learning_rate": 0.01}}
+    config["model"]["init_args"] |= defaults
+    config["data"] = {"class_path": "experiments.data.GeneratedData", "init_args": {"rules": {}}}
+    return PlannedCLI(["fit", "--config", json.dumps(config)]).run.hash  # JSON is YAML
+
+
+def test_phases_are_known_by_what_they_say_however_it_is_written():
+    spelled = phased("objectives.mlm.MLM", {"rate": 0.15, "mask": 0.8}, optimizer_state="carried")
+    assert spelled == phased()
+    others = [phased(corruption={"rate": 0.2}), phased(shares=(0.25, 0.75)), phased(schedule="phase")]
+    others.append(phased(optimizer_state="fresh"))
+    assert len({phased(), *others}) == 5
 
 
 @dataclass(frozen=True)
@@ -141,7 +160,19 @@ def test_one_more_option_of_fit_changes_no_identity():
 
 def shipped():
     """Every class whose settings are part of an identity."""
-    found = [CLM, MLM, SharedSettings, Budget, OptimizerConfig, EncoderConfig, Corruption, Bernoulli, ExactCount]
+    found = [
+        CLM,
+        MLM,
+        Phased,
+        Phase,
+        SharedSettings,
+        Budget,
+        OptimizerConfig,
+        EncoderConfig,
+        Corruption,
+        Bernoulli,
+        ExactCount,
+    ]
     found += [data.TextData, data.GeneratedData, HiddenMarkov, TokenizerConfig]
     return found + [getattr(corpora, name) for name in ("KingJames", "PeoplesDaily", "LocalText", "HubText")]
 
@@ -156,7 +187,7 @@ def test_a_changed_default_raises_the_version():
         for cls in shipped()
     }
     digest = hashlib.sha256(json.dumps([defaults, TRAINER_DEFAULTS], sort_keys=True).encode()).hexdigest()[:16]
-    assert (IDENTITY_VERSION, digest) == (1, "10792de8d1cd2f18"), (
+    assert (IDENTITY_VERSION, digest) == (1, "f0eaf29660b4b957"), (
         "a setting that is part of a run's identity has come, gone or has another default: if an existing default has "
         "changed, raise IDENTITY_VERSION in experiments/training/run_spec.py; then write both here"
     )

@@ -32,8 +32,14 @@ def run_to_the_end(arguments, tries=20):
     raise AssertionError("never finished")
 
 
+PHASES = [
+    {"objective": {"class_path": "objectives.CLM"}, "share": 0.35},
+    {"objective": {"class_path": "objectives.MLM", "init_args": {"corruption": {}}}, "share": 0.65},
+]
+PHASED = {"model.class_path": "objectives.Phased", "model.init_args.phases": PHASES}
 VARIANTS = {
     "CLM": {},
+    "phased": {**PHASED, "model.init_args.optimizer_state": "fresh", "model.init_args.schedule": "phase"},
     "MLM": {"model.init_args.encoder.dropout": 0.1},
     "accumulated": {"trainer.accumulate_grad_batches": 2},
     "workers": {"data.init_args.num_workers": 2},
@@ -51,11 +57,11 @@ SLOW = ("workers", "hybrid")
     "variant", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in VARIANTS]
 )
 def test_resumed_equals_uninterrupted(variant, text, tmp_path, monkeypatch):
-    """Stopped after steps 3, 5 (at a checkpoint), 11 and 12, and resumed each time."""
+    """Stopped after steps 3, 5 (at a checkpoint), 10, 11 and 12, and resumed each time; phases switch after step 11."""
     config = run_config(text, "CLM" if variant == "CLM" else "MLM", **VARIANTS[variant])
     ObjectiveCLI(fit_arguments(config, tmp_path / "whole"))
 
-    stops = [3, 5, 11, 12]
+    stops = [3, 5, 10, 11, 12]
     original = Checkpoints.on_train_batch_end
 
     def stop_on_the_way(self, trainer, objective, *rest):
@@ -100,6 +106,28 @@ def test_killed_at_any_moment_and_resumed_equals_uninterrupted(text, tmp_path):
     assert whole[1] == parts[1]
 
 
+@pytest.mark.slow
+def test_phases_killed_before_at_and_after_their_switch_are_those_of_an_undisturbed_run(text, tmp_path):
+    config = run_config(text, **PHASED, **{"model.init_args.optimizer_state": "fresh", "checkpoint_every_steps": 1})
+    ObjectiveCLI(fit_arguments(config, tmp_path / "whole"))
+    arguments = fit_arguments(config, tmp_path / "parts")
+    for step in ("10", "11", "12"):
+        child = subprocess.run([sys.executable, "-c", KILLED, step, *arguments], stderr=subprocess.DEVNULL)
+        assert child.returncode == -signal.SIGKILL
+    run_to_the_end(arguments)
+    assert outcome(only_run(tmp_path / "parts")) == outcome(only_run(tmp_path / "whole"))
+
+
+KILLED = """
+import os, signal, sys
+from experiments.training.callbacks import Status
+from experiments.training.command_line import ObjectiveCLI
+def die(self, trainer, *rest):
+    if trainer.global_step == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+Status.on_train_batch_end = die
+ObjectiveCLI(sys.argv[2:])
+"""
 SLOW_RUN = """
 import sys, time
 from experiments.training.callbacks import Status

@@ -47,10 +47,9 @@ def test_ledger_flops_follow_the_formula():
     )
 
 
-@pytest.mark.parametrize("cls", all_objectives())
-def test_ledger_flops_are_what_torch_counts_in_a_training_step(cls):
+def test_ledger_flops_are_what_torch_counts_in_a_training_step(make):
     """However many views there are: each costs a body and a head, while tokens are counted once."""
-    module, batch = attached(build(cls)), make_batch(blocks=4, length=32)
+    module, batch = attached(make()), make_batch(blocks=4, length=32)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         module.training_step(batch, 0).backward()
     totals = module.ledger.compute()
