@@ -25,7 +25,7 @@ COMPOSES = "experiments.cli"
 # Layers of a package: a folder imports from its own line and from the lines before it.
 LAYERS = {
     "objectives": [
-        ["class_paths", "vocabulary", "encoder", "traits"],
+        ["class_paths", "vocabulary", "channel", "encoder", "traits"],
         ["view"],
         ["training"],
         ["settings", "corruption"],
