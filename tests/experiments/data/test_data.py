@@ -113,7 +113,7 @@ def test_batches_hold_the_blocks_they_name(data):
     blocks = data.packed.blocks("train")
     expected = batches(5, blocks=len(blocks), batch_size=4, seed=0)
     for batch, items in zip(first(data.train_dataloader(), 5), expected, strict=True):
-        assert all(tensor.dtype == torch.int64 for tensor in batch)
+        assert all(tensor.dtype == torch.int64 for tensor in batch[:3]) and batch.word_starts_BT.dtype == torch.bool
         assert list(zip(batch.epoch_B.tolist(), batch.index_B.tolist(), strict=True)) == items
         assert batch.tokens_BT.tolist() == blocks[batch.index_B.numpy()].tolist()
 
