@@ -45,10 +45,13 @@ class WordStarts:
     """
 
     def __init__(self, tokenizer: Tokenizer, segmenter: Segmenter | None = None) -> None:
-        self.segmenter = segmenter
+        self.tokenizer, self.segmenter = tokenizer, segmenter
         self._pieces = [*_pieces(tokenizer.backend, tokenizer.size), EDGE.encode()]
         for special in tokenizer.specials:
             self._pieces[special] = EDGE.encode()
+
+    def __reduce__(self) -> tuple[type[WordStarts], tuple[Tokenizer, Segmenter | None]]:
+        return WordStarts, (self.tokenizer, self.segmenter)  # a worker makes the table itself; the tokenizer it has
 
     def __call__(self, tokens_BT: np.ndarray) -> np.ndarray:
         """True where a token begins a word, (B, T): the first of a block, special ones and those behind them do."""
@@ -88,11 +91,10 @@ def word_starts(tokenizer: Tokenizer, segmenter: Segmenter | None = None) -> Wor
 def character_starts(points: np.ndarray) -> np.ndarray:
     """For each code point of a text, whether a word begins there."""
     kinds, edges = _kinds(points), points == ord(EDGE)
-    behind_edge = np.append(True, edges[:-1])
-    kinds = np.where(behind_edge & (kinds == MARK), LETTER, kinds)
-    # That of the character before, marks left aside; at the very beginning any but white space and a letter will do.
-    place = np.maximum.accumulate(np.where(kinds == MARK, -1, np.arange(len(kinds))))
-    before = np.append(ALONE, kinds[place[:-1]])
+    bare = np.append(True, (kinds == SPACE)[:-1] | edges[:-1])
+    kinds = np.where(bare & (kinds == MARK), LETTER, kinds)  # it belongs to no character
+    place = np.maximum.accumulate(np.where(kinds == MARK, 0, np.arange(len(kinds))))
+    before = np.append(ALONE, kinds[place[:-1]])  # that of the character before, marks left aside
     goes_on = (before == SPACE) | (before == LETTER) & (kinds == LETTER) | (kinds == MARK)
     return ~goes_on | edges
 

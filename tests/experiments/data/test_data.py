@@ -3,17 +3,21 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from experiments.corpora import LocalText
 from experiments.data import TextData
 from experiments.data.base import PARALLELISM
 from experiments.data.stream import BlockStream, validation_items
 from experiments.text import packing
+from experiments.text.segmentation import Segmenter
 from experiments.text.tokenizer import TokenizerConfig
+from experiments.text.word_starts import WordStarts
 from objectives import EVALUATION_EPOCH
 from tests.support.corpus import TinyCorpus
 
@@ -113,7 +117,7 @@ def test_batches_hold_the_blocks_they_name(data):
     blocks = data.packed.blocks("train")
     expected = batches(5, blocks=len(blocks), batch_size=4, seed=0)
     for batch, items in zip(first(data.train_dataloader(), 5), expected, strict=True):
-        assert all(tensor.dtype == torch.int64 for tensor in batch)
+        assert all(tensor.dtype == torch.int64 for tensor in batch[:3]) and batch.word_starts_BT.dtype == torch.bool
         assert list(zip(batch.epoch_B.tolist(), batch.index_B.tolist(), strict=True)) == items
         assert batch.tokens_BT.tolist() == blocks[batch.index_B.numpy()].tolist()
 
@@ -146,6 +150,33 @@ def test_validation_reads_the_same_blocks_each_time_spread_over_all(tmp_path):
         assert all((batch.epoch_B == EVALUATION_EPOCH).all() for batch in read)
     data.validation_blocks = 10**6
     assert torch.cat([batch.index_B for batch in data.validation_batches()]).tolist() == list(range(count))
+
+
+@dataclass(frozen=True)
+class InPairs(Segmenter):
+    def cut(self, text):
+        return [text[place : place + 2] for place in range(0, len(text), 2)]
+
+
+@pytest.mark.parametrize("segmenter", [None, InPairs()])
+def test_batches_say_where_words_begin(tmp_path, segmenter):
+    path = tmp_path / "text.txt"
+    path.write_text("".join(f"今天天气好,river {line}.\n" for line in range(200)), encoding="utf-8")
+    data = TextData(
+        LocalText(str(path), validation=0.3),
+        TokenizerConfig("character", 300),
+        block_length=16,
+        batch_size=4,
+        root=str(tmp_path / "data"),
+        segmenter=segmenter,
+    )
+    data.prepare_data()
+    joined = 0
+    for batch in (*first(data.train_dataloader(), 3), *data.validation_batches()):
+        tokens = batch.tokens_BT.numpy()
+        assert batch.word_starts_BT.tolist() == WordStarts(data.tokenizer, segmenter)(tokens).tolist()
+        joined += int((WordStarts(data.tokenizer)(tokens) != batch.word_starts_BT.numpy()).sum())
+    assert (joined > 0) == (segmenter is not None)
 
 
 def test_vocabulary_knows_the_text(data):

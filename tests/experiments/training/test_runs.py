@@ -229,6 +229,26 @@ def test_what_goes_wrong_inside_training_keeps_its_traceback(text, tmp_path, mon
     assert run_directory.run_state(only_run(tmp_path)).state == "failed"
 
 
+@pytest.mark.parametrize(
+    ("selection", "name"), [("Words", "Words"), ({"class_path": "objectives.Spans"}, "Spans (p 0.2, up to 10)")]
+)
+def test_words_and_spans_are_trained_and_measured(text, tmp_path, selection, name):
+    config = run_config(text, **{"model.init_args.corruption": {"rate": 0.3, "selection": selection}})
+    assert main(fit_arguments(config, tmp_path)) == 0
+    run = only_run(tmp_path)
+    record = durable.read_json(run / run_directory.RUN)
+    assert record["traits"]["categorical"]["selection"] == name and name in record["traits"]["question"]
+    measured = {row.quantity: row.value for row in metrics_file.read_metrics(run)}
+    assert measured["validation/density"] == pytest.approx(0.3, abs=0.12)
+    assert "validation/bayes_loss" not in measured
+
+
+def test_words_of_a_language_that_has_none_are_refused_with_the_reason(text, tmp_path):
+    config = run_config(text, **{"model.init_args.corruption": {"selection": {"class_path": "objectives.Words"}}})
+    with pytest.raises(TrainingFailed, match="the data knows no words"):
+        main(fit_arguments(config | {"data": RULES}, tmp_path))
+
+
 def test_what_a_run_leaves(text, tmp_path):
     config = run_config(text, **{"model.init_args.corruption.rate": 0.3})
     ObjectiveCLI(fit_arguments(config, tmp_path))
