@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import torch
 
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
+from experiments.evaluation.features import Pooling, check_use
 from experiments.evaluation.linear_probe import (
     SCORES,
+    LinearProbe,
     label_count,
     labels_of,
     linear_probe,
@@ -84,12 +86,23 @@ class BagOfTokens(ProbeBaseline):
 
 
 class UntrainedEncoder(ProbeBaseline):
-    """The linear probe on the encoder as it was before training."""
+    """The linear probe on the encoder as it was before training.
+
+    Args:
+        layers: as of the LinearProbe that it is a level of.
+        pooling: likewise.
+    """
 
     name, words = "untrained", "untrained encoder"
+    unrecorded = LinearProbe.unrecorded
+
+    def __init__(self, layers: int = 1, pooling: Pooling = "mean") -> None:
+        check_use(layers, pooling)
+        self.layers, self.pooling = layers, pooling
 
     def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
-        return linear_probe(build_objective(describe_objective(objective)).to(objective.device), task)
+        first = build_objective(describe_objective(objective)).to(objective.device)
+        return linear_probe(first, task, self.layers, self.pooling)
 
 
 class BayesAccuracy(SharedMetric):
