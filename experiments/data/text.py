@@ -86,7 +86,7 @@ class TextData(BlockData):
         return type(self.corpus).__name__
 
     @cached_property
-    def pretraining_text(self) -> PretrainingText:  # type: ignore[override]
+    def pretraining_text(self) -> PretrainingText:
         return PretrainingText(self.corpus, self.tokenizer)
 
     def record(self) -> dict[str, Any]:

@@ -98,13 +98,19 @@ def linear_probe(
 
 
 def probe(c: float = 1.0) -> Any:
-    """The classifier of a probe, to be fitted; `c` is the inverse strength of its L2 penalty."""
-    # Imported here, because it takes 0.4 s that the start of a command can do without.
-    from sklearn.linear_model import LogisticRegression
+    """The classifier of standardised features, to be fitted."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), LogisticRegression(C=c, max_iter=300))
+    return make_pipeline(StandardScaler(), classifier(c))
+
+
+def classifier(c: float = 1.0) -> Any:
+    """A logistic regression, to be fitted; `c` is the inverse strength of its L2 penalty."""
+    # Imported here, because it takes 0.4 s that the start of a command can do without.
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=c, max_iter=300)
 
 
 def task_features(
