@@ -10,6 +10,7 @@ from experiments.evaluation.evaluation import metric_record
 from experiments.evaluation.features import features, whole_text
 from experiments.evaluation.linear_probe import linear_probe, task_features
 from objectives import CLM, MLM, EncoderConfig
+from tests.support.known_rules import make_data
 from tests.support.objectives import VOCABULARY, build
 
 DEEP = EncoderConfig(width=16, depth=4, heads=2, max_length=64)
@@ -82,3 +83,21 @@ def test_records_of_the_default_use_are_those_of_before(name):
     assert metric_record(plain, {}).init_args == {}
     other = {"class_path": path, "init_args": {"layers": 4, "pooling": "mean"}}
     assert metric_record(other, {}).init_args == {"layers": 4}
+
+
+@pytest.mark.parametrize("use", [{"layers": 2}, {"layers": 2, "pooling": "first"}])
+def test_metrics_use_the_encoder_as_they_are_told(monkeypatch, use):
+    """Of an encoder that was not trained, the probe and its level are the same."""
+    data = make_data()
+    labelled = [EncodedText(ids, str(ids[0] % 2)) for ids in some_texts(60)]
+    monkeypatch.setattr(data, "labelled_tasks", [EncodedTask("t", "sequence", labelled[:40], labelled[40:])])
+    objective = MLM(**vars(build(MLM, encoder=DEEP, vocabulary=VOCABULARY).shared))
+    probe, untrained = LinearProbe(**use), UntrainedEncoder(**use)
+    for metric in (probe, untrained):
+        metric.prepare(data)
+    found = probe.measure(objective)
+    expected = linear_probe(objective, data.labelled_tasks[0], use["layers"], use.get("pooling", "mean"))
+    assert found == {f"probe/t/{name}": value for name, value in expected.items()}
+    assert untrained.measure(objective) == {f"probe/t/untrained_{name}": value for name, value in expected.items()}
+    (description,) = {one.description for one in probe.quantities() if one.better}
+    assert "in the last 2 layers" in description and ("at the [CLS]" in description) == ("pooling" in use)
