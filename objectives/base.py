@@ -88,9 +88,11 @@ class Objective(nn.Module, ABC):
         documents_BT = self.document_numbers(tokens_BT)
         return self.encoder(*map(self._here, (view.inputs_BT, view.attention, documents_BT)), targets)
 
-    def read(self, tokens_BT: Tensor) -> Tensor:
-        """Hidden states (B, T, D) of clean tokens, under the attention of features."""
-        return self.encoder(tokens_BT, self.traits.attention, self.document_numbers(tokens_BT))
+    def read(self, tokens_BT: Tensor, layers: int = 1) -> Tensor:
+        """Hidden states (B, T, layers · D) of clean tokens, those of the last layers side by side, under the attention
+        of features. Raises ValueError when there are not so many layers."""
+        documents_BT = self.document_numbers(tokens_BT)
+        return torch.cat(self.encoder.hidden_states(tokens_BT, self.traits.attention, documents_BT, layers), dim=-1)
 
     def document_numbers(self, tokens_BT: Tensor) -> Tensor | None:
         """Which document of its row each clean token belongs to, (B, T); None when every row is one: it needs no mask.

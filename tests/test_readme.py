@@ -33,8 +33,10 @@ def test_the_two_commands_stand_there_and_ci_runs_the_second():
 
 
 @pytest.mark.parametrize("command", named("fit"), ids=" ".join)
-def test_fit(command):
-    """Parsed and checked like the real thing; other tests train."""
+def test_fit(command, tmp_path, monkeypatch):
+    """Parsed and checked like the real thing, beside the file of settings that it shows; other tests train."""
+    (tmp_path / "tasks.yaml").write_text("".join(README.settings))
+    monkeypatch.chdir(tmp_path)
     flag = "--name" if "--name" in command else "--config"
     assert PlannedCLI(by_bare_name(list(command))).run.name == command[command.index(flag) + 1]
 

@@ -1,6 +1,7 @@
-"""The column of a file that holds the text, as it is written there; of the other columns nothing is known.
+"""One column of a file, as it is written there; of the other columns nothing is known.
 
-Readers give every cell in order, None or "" where there is no text; `filled` leaves those out and counts them.
+A column holds text, or labels where that is said. Readers give every cell in order, None or "" where there is nothing;
+of texts, `filled` leaves those out and counts them.
 """
 
 from __future__ import annotations
@@ -8,16 +9,20 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from experiments.corpora.open_files import Source, decoded, opened
 
 Cell = str | None
+Label = str | list[str] | None
+"""A label, or a list of one for each word: text, numbers as they are written, true or false."""
+SEPARATORS = {"csv": ",", "tsv": "\t"}
 ROWS_AT_ONCE = 1000
 _KINDS = {bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
 # The number of another column may have too many digits for an int.
 _JSON = json.JSONDecoder(parse_int=float)
+_JSON_OF_LABELS = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 def filled(cells: Iterable[Cell], name: str, empty: MutableMapping[str, int]) -> Iterator[str]:
@@ -29,6 +34,23 @@ def filled(cells: Iterable[Cell], name: str, empty: MutableMapping[str, int]) ->
         else:
             count += 1
     empty[name] = count
+
+
+def column_of(
+    source: Source,
+    format: str,
+    column: str | int,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    header: bool = True,
+    labels: bool = False,
+) -> Iterator[Any]:
+    """A column of a jsonl, csv, tsv or parquet file: cells of text, or labels."""
+    if format == "parquet":
+        return parquet(source, str(column), labels)
+    if format == "jsonl":
+        return json_lines(source, encoding, str(column), labels)
+    return separated(source, encoding, column, separator or SEPARATORS[format], header, quotes=format == "csv")
 
 
 def separated(
@@ -91,39 +113,46 @@ def _place(source: Source, row: Sequence[str], column: str | int, header: bool) 
     )
 
 
-def json_lines(source: Source, encoding: str, column: str) -> Iterator[Cell]:
+def json_lines(source: Source, encoding: str, column: str, labels: bool = False) -> Iterator[Any]:
     """The values under a key of a file that has a JSON object on each line, or that is one list of them.
 
     Raises:
-        ValueError: when a line is no object, has no such key, or holds something else than text or null, naming it.
+        ValueError: when a line is no object, has no such key, or holds something else than text (or labels) or null,
+            naming it.
     """
+    parse, value = (_JSON_OF_LABELS, _label) if labels else (_JSON, _text)
     with decoded(source, encoding) as text:
         begun = False
         for number, line in enumerate(text, 1):
             if line.isspace():
                 continue
             if not begun and line.lstrip().startswith("["):
-                records = _parsed(line + text.read(), source.name)
-                yield from (_value(record, column, f"{source.name} item {n}") for n, record in enumerate(records, 1))
+                records = _parsed(parse, line + text.read(), source.name)
+                for item, record in enumerate(records, 1):
+                    place = f"{source.name} item {item}"
+                    yield value(_value(record, column, place), column, place)
                 return
             begun = True
             place = f"{source.name} line {number}"
-            yield _value(_parsed(line, place), column, place)
+            yield value(_value(_parsed(parse, line, place), column, place), column, place)
 
 
-def _parsed(text: str, place: str) -> Any:
+def _parsed(decoder: json.JSONDecoder, text: str, place: str) -> Any:
     try:
-        return _JSON.decode(text)
+        return decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place} is not valid JSON ({error}); correct it") from error
 
 
-def _value(record: Any, column: str, place: str) -> Cell:
+def _value(record: Any, column: str, place: str) -> Any:
     if not isinstance(record, dict):
         raise ValueError(f"{place} is not a JSON object but {_kind(record)}")
     if column not in record:
         raise ValueError(f'{place} has no "{column}"; its keys are {_listed(list(record))}')
-    value = record[column]
+    return record[column]
+
+
+def _text(value: Any, column: str, place: str) -> Cell:
     if value is not None and not isinstance(value, str):
         raise ValueError(f'{place} has {_kind(value)} under "{column}", not text; quote it, or name another column')
     try:
@@ -133,40 +162,69 @@ def _value(record: Any, column: str, place: str) -> Cell:
     return value
 
 
-def parquet(source: Source, column: str) -> Iterator[Cell]:
+def _label(value: Any, column: str, place: str) -> Label:
+    if isinstance(value, list) and not any(one is None or isinstance(one, list | dict) for one in value):
+        return [str(_label(one, column, place)) for one in value]
+    return _text(json.dumps(value) if isinstance(value, bool) else value, column, place)
+
+
+def parquet(source: Source, column: str, labels: bool = False) -> Iterator[Any]:
     """A column of a parquet file.
 
     Raises:
-        ValueError: when there is no such column, or it does not hold text.
+        ValueError: when there is no such column, or it does not hold text (or labels).
     """
     import pyarrow.parquet
 
     with opened(source) as file:
         table = pyarrow.parquet.ParquetFile(file)
-        _check_column(table.schema_arrow, column, source.name)
+        _check_column(table.schema_arrow, column, source.name, labels)
         for batch in table.iter_batches(ROWS_AT_ONCE, columns=[column]):
-            yield from of_table(batch, column, source.name)
+            yield from of_table(batch, column, source.name, labels)
 
 
-def of_table(table: Any, column: str, name: str) -> list[Cell]:
+def of_table(table: Any, column: str, name: str, labels: bool = False) -> list[Any]:
     """A column of an Arrow table or batch. Raises ValueError as `parquet` does."""
-    _check_column(table.schema, column, name)
+    _check_column(table.schema, column, name, labels)
     try:
-        return table.column(column).to_pylist()
+        cells = table.column(column).to_pylist()
     except UnicodeDecodeError as error:
         raise ValueError(f'column "{column}" of {name} is not UTF-8 ({error}); convert it') from error
+    if not labels:
+        return cells
+    names = dict(enumerate(_class_names(table.schema, column)))
+    return [_named(cell, names) for cell in cells]
 
 
-def _check_column(schema: Any, column: str, name: str) -> None:
+def _check_column(schema: Any, column: str, name: str, labels: bool) -> None:
     from pyarrow import types
 
     if schema.names.count(column) != 1:
         raise ValueError(f'{name} has no column "{column}"; its columns are {_listed(schema.names)}')
-    kind = schema.field(column).type
-    inner = kind.value_type if types.is_dictionary(kind) else kind
+    kind = inner = schema.field(column).type
+    if labels and (types.is_list(kind) or types.is_large_list(kind)):
+        inner = kind.value_type
+    inner = inner.value_type if types.is_dictionary(inner) else inner
     kinds = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
+    kinds += (types.is_integer, types.is_boolean) if labels else ()
     if not any(is_kind(inner) for is_kind in kinds):
-        raise ValueError(f'column "{column}" of {name} holds {kind}, not text; name another column')
+        what = "labels" if labels else "text"
+        raise ValueError(f'column "{column}" of {name} holds {kind}, not {what}; name another column')
+
+
+def _class_names(schema: Any, column: str) -> list[str]:
+    """What the numbers of a column of class labels stand for, where `datasets` has put that into the metadata."""
+    metadata = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+    feature = metadata.get("info", {}).get("features", {}).get(column, {})
+    return feature.get("feature", feature).get("names", [])
+
+
+def _named(cell: Any, names: Mapping[Any, str]) -> Label:
+    if isinstance(cell, list):
+        return [str(_named(one, names)) for one in cell]
+    if cell is None or isinstance(cell, str):
+        return cell
+    return json.dumps(cell) if isinstance(cell, bool) else names.get(cell, str(cell))
 
 
 def _kind(value: Any) -> str:

@@ -102,13 +102,21 @@ class HubText(SplitByHash):
         return self._load(load_dataset_builder, path)
 
     def _read(self, split: str) -> Iterator[str]:
+        for name, cells in self._cells(split, self.column, labels=False):
+            yield from columns.filled(cells, name, self._empty)
+
+    def cells(self, split: str, column: str, labels: bool = False) -> Iterator[Any]:
+        """Every cell of a column, of text or of labels."""
+        return (cell for _, cells in self._cells(split, column, labels) for cell in cells)
+
+    def _cells(self, split: str, column: str, labels: bool) -> Iterator[tuple[str, Iterator[Any]]]:
+        """What a split consists of, by name: its files or, where `datasets` reads them, all at once."""
         with _plainly_named(self.name) as path:
             builder = self._builder(path)
             if not _reads_as_here(builder):
                 # In a csv file, `datasets` would take the words null, NA, None and nan for missing.
                 options = {"keep_default_na": False} if _kind(builder) == "Csv" else {}
-                cells = self._cells_of_datasets(path, split=split, streaming=self.streaming, **options)
-                yield from columns.filled(cells, f"split {split}", self._empty)
+                yield f"split {split}", self._cells_of_datasets(path, split, column, labels, **options)
                 return
             files = {str(name): list(found) for name, found in builder.config.data_files.items()}
         if split not in files:
@@ -118,25 +126,25 @@ class HubText(SplitByHash):
                 source = local_source(Path(self.name) / Path(file).relative_to(Path(path).resolve()))
             else:
                 source = self._remote_source(file)
-            yield from columns.filled(self._cells(builder, source), source.name, self._empty)
+            yield source.name, self._cells_of_file(builder, source, column, labels)
 
-    def _cells(self, builder: Any, source: Source) -> Iterator[columns.Cell]:
+    def _cells_of_file(self, builder: Any, source: Source, column: str, labels: bool) -> Iterator[Any]:
         config, kind = builder.config, _kind(builder)
         encoding = getattr(config, "encoding", None) or "utf-8"
         if kind == "Parquet":
-            return columns.parquet(source, self.column)
+            return columns.parquet(source, column, labels)
         if kind == "Json":
-            return columns.json_lines(source, encoding, self.column)
+            return columns.json_lines(source, encoding, column, labels)
         if kind == "Text":
-            if self.column != "text":
-                raise ValueError(f'{source.name} has no column "{self.column}"; its one column is text')
+            if column != "text":
+                raise ValueError(f'{source.name} has no column "{column}"; its one column is text')
             return plain_text.READERS[config.sample_by](source, encoding)
-        column: str | int = self.column
+        place: str | int = column
         if config.names:
             if column not in config.names:
                 raise ValueError(f'{self.name} has no column "{column}"; its columns are {", ".join(config.names)}')
-            column = config.names.index(column) + 1
-        return columns.separated(source, encoding, column, config.sep, not config.names, config.quoting == 0)
+            place = config.names.index(column) + 1
+        return columns.separated(source, encoding, place, config.sep, not config.names, config.quoting == 0)
 
     def _remote_source(self, url: str) -> Source:
         import fsspec
@@ -146,17 +154,17 @@ class HubText(SplitByHash):
             return Source(url, fsspec.open(url, "rb").open)
         return Source(url, lambda: open(DownloadManager().download(url), "rb"))
 
-    def _cells_of_datasets(self, path: str, split: str, **options: Any) -> Iterator[columns.Cell]:
+    def _cells_of_datasets(self, path: str, split: str, column: str, labels: bool, **options: Any) -> Iterator[Any]:
         """Of a data set that only `datasets` can read."""
         import pyarrow
         from datasets import load_dataset
 
-        dataset = self._load(load_dataset, path, split=split, **options)
+        dataset = self._load(load_dataset, path, split=split, streaming=self.streaming, **options)
         source = f'split "{split}" of {self.name}'
         try:
             # Whole Arrow tables: ten times faster than rows as dictionaries.
             for table in dataset.with_format("arrow").iter(batch_size=columns.ROWS_AT_ONCE):
-                yield from columns.of_table(table, self.column, source)
+                yield from columns.of_table(table, column, source, labels)
         except (pyarrow.ArrowException, OSError, RuntimeError, UnicodeDecodeError) as error:
             raise ValueError(f"cannot read {source}: {error.__cause__ or error}") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from experiments.corpora import columns, plain_text
@@ -21,7 +21,6 @@ FORMATS = {
     ".parquet": "parquet",
     ".conllu": "conllu",
 }
-SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 class LocalText(SplitByHash):
@@ -63,8 +62,8 @@ class LocalText(SplitByHash):
         if length < 1:
             raise ValueError(f"length={length} must be positive")
         check_encoding(encoding)
-        self.files = _expand([path] if isinstance(path, str) else path)
-        self.format = _format_of(self.files) if format is None else format
+        self.files = expand([path] if isinstance(path, str) else path)
+        self.format = format_of(self.files) if format is None else format
         if self.format not in FORMATS.values():
             raise ValueError(f'format="{self.format}" must be one of {", ".join(dict.fromkeys(FORMATS.values()))}')
         separator = "\t" if separator == r"\t" else separator
@@ -103,12 +102,7 @@ class LocalText(SplitByHash):
     def _cells(self, source: Source) -> Iterator[columns.Cell]:
         if self.format == "conllu":
             return plain_text.conllu_sentences(source, self.encoding)
-        if self.format == "parquet":
-            return columns.parquet(source, str(self.column))
-        if self.format == "jsonl":
-            return columns.json_lines(source, self.encoding, str(self.column))
-        separator = self.separator or SEPARATORS[self.format]
-        return columns.separated(source, self.encoding, self.column, separator, self.header, self.format == "csv")
+        return columns.column_of(source, self.format, self.column, self.encoding, self.separator, self.header)
 
     def _refuse_what_has_no_meaning(
         self, column: str | int, sample_by: str, separator: str | None, header: bool
@@ -127,26 +121,28 @@ class LocalText(SplitByHash):
                 )
 
 
-def _format_of(files: list[Path]) -> str:
+def format_of(files: list[Path], by_suffix: Mapping[str, str] = FORMATS) -> str:
+    """The format that files of some suffixes have. Raises ValueError where it is not known, or not one."""
     suffixes = {suffix_of(file.name) for file in files}
-    formats = {FORMATS.get(suffix) for suffix in suffixes}
+    formats = {by_suffix.get(suffix) for suffix in suffixes}
     if len(formats) == 1 and (found := formats.pop()) is not None:
         return found
     named = ", ".join(sorted(suffix or "those without a suffix" for suffix in suffixes))
     raise ValueError(
-        f"cannot tell how to read these files: {named}; give files of one format, one of {', '.join(FORMATS)}, or name "
-        f"their format ({', '.join(dict.fromkeys(FORMATS.values()))})"
+        f"cannot tell how to read these files: {named}; give files of one format, one of {', '.join(by_suffix)}, or "
+        f"name their format ({', '.join(dict.fromkeys(by_suffix.values()))})"
     )
 
 
-def _expand(patterns: list[str]) -> list[Path]:
+def expand(patterns: list[str]) -> list[Path]:
+    """The files of some names and patterns, each once. Raises ValueError where there is none."""
     files: list[Path] = []
     for pattern in patterns:
         found = [Path(pattern)] if Path(pattern).is_file() else sorted(map(Path, glob.glob(pattern, recursive=True)))
         found = [file for file in found if file.is_file()]
         if not found:
-            raise ValueError(f"there is no file {pattern} (looked in {Path.cwd()}); correct the corpus's path")
+            raise ValueError(f"there is no file {pattern} (looked in {Path.cwd()}); correct its path")
         files += found
     if not files:
-        raise ValueError("the corpus names no file; give its path")
+        raise ValueError("the path names no file; give one")
     return list(dict.fromkeys(files))

@@ -101,15 +101,21 @@ def conllu_sentences(source: Source, encoding: str) -> Iterator[str]:
                 key, _, value = line[1:].partition("=")
                 sentence = value.strip() if key.strip() == "text" else sentence
             else:
-                fields = line.split("\t")
-                if len(fields) != _CONLLU_FIELDS or not _CONLLU_NUMBER.fullmatch(fields[0]):
-                    raise ValueError(
-                        f"{source.name} line {number} is no word of CoNLL-U, which has ten fields between tabs, a "
-                        f"number first, but {line[:60]!r}; correct it, or name another format"
-                    )
+                fields = conllu_fields(line, f"{source.name} line {number}")
                 first, _, last = fields[0].partition("-")
                 if "." not in first and int(first) > covered:
                     covered = int(last or first)
                     words += fields[1] + ("" if "SpaceAfter=No" in fields[9].split("|") else " ")
         if found := (sentence or words).strip():
             yield found
+
+
+def conllu_fields(line: str, place: str) -> list[str]:
+    """The fields of a word of CoNLL-U. Raises ValueError when the line is none."""
+    fields = line.split("\t")
+    if len(fields) != _CONLLU_FIELDS or not _CONLLU_NUMBER.fullmatch(fields[0]):
+        raise ValueError(
+            f"{place} is no word of CoNLL-U, which has ten fields between tabs, a number first, but {line[:60]!r}; "
+            f"correct it, or name another format"
+        )
+    return fields

@@ -17,7 +17,7 @@ from pytorch_lightning import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from experiments.data.evaluation_inputs import EncodedTask, TextSentences
+from experiments.data.evaluation_inputs import EncodedTask, PretrainingText, TextSentences
 from experiments.data.stream import Items, validation_items
 from objectives import Batch, View, Vocabulary
 
@@ -112,6 +112,11 @@ class BlockData(LightningDataModule, ABC):
     def validation_sentences(self, count: int) -> TextSentences | list[list[int]]:
         """Sentences of the validation split: all those of a text, or `count` whole blocks of a generated language as
         token ids without special tokens."""
+
+    @property
+    def pretraining_text(self) -> PretrainingText | None:
+        """What the blocks were made of; None where they stand for no text."""
+        return None
 
     def record(self) -> dict[str, Any]:
         """What a run's records say of its data, once that is made."""

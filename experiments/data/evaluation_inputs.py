@@ -1,10 +1,16 @@
-"""What data hands to an evaluation besides blocks: labelled tasks in token ids, and sentences."""
+"""What data hands to an evaluation besides blocks: labelled tasks in token ids, sentences, and what was trained on."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
-from experiments.corpora.base import Example, LabelledTask
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.corpora.base import Corpus, Example, LabelledTask
 from experiments.text.tokenizer import Tokenizer
 
 
@@ -14,6 +20,25 @@ class TextSentences:
 
     texts: list[str]
     tokenizer: Tokenizer
+
+
+@dataclass(frozen=True)
+class PretrainingText:
+    """The text that blocks were made of, and the tokenizer that made them."""
+
+    corpus: Corpus
+    tokenizer: Tokenizer
+
+    @cached_property
+    def hashes_N(self) -> NDArray[np.uint64]:
+        """Those of the training documents, each once, in ascending order; they are read once."""
+        return np.unique(hashes(self.corpus.documents("train")))
+
+
+def hashes(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """A hash of each text, white space at its ends left out."""
+    digests = (hashlib.blake2b(one.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest() for one in texts)
+    return np.fromiter((int.from_bytes(digest, "big") for digest in digests), np.uint64)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import torch
 
 from experiments.corpora.base import Corpus
 from experiments.data.base import BlockData
-from experiments.data.evaluation_inputs import EncodedTask, TextSentences, encode_task
+from experiments.data.evaluation_inputs import EncodedTask, PretrainingText, TextSentences, encode_task
 from experiments.data.stream import BlockStream, Items
 from experiments.text.packed_blocks import PackedBlocks, open_packed_blocks
 from experiments.text.packing import pack, packed_directory
@@ -90,6 +90,10 @@ class TextData(BlockData):
     @property
     def source(self) -> str:
         return type(self.corpus).__name__
+
+    @cached_property
+    def pretraining_text(self) -> PretrainingText:
+        return PretrainingText(self.corpus, self.tokenizer)
 
     def record(self) -> dict[str, Any]:
         return {**super().record(), "round_trip": self.packed.round_trip.record()}

@@ -5,6 +5,8 @@ from experiments.evaluation.cloze import Cloze
 from experiments.evaluation.likelihood import Likelihood
 from experiments.evaluation.linear_probe import LinearProbe
 from experiments.evaluation.metric import NotMeasured, SharedMetric
+from experiments.evaluation.tasks.minimal_pairs import MinimalPairs
+from experiments.evaluation.tasks.task_probe import TaskProbe
 from experiments.evaluation.validation_loss import ValidationLoss
 from experiments.evaluation.word_swap import WordSwap
 
@@ -15,8 +17,10 @@ __all__ = [
     "Likelihood",
     "LinearProbe",
     "MajorityClass",
+    "MinimalPairs",
     "NotMeasured",
     "SharedMetric",
+    "TaskProbe",
     "UntrainedEncoder",
     "ValidationLoss",
     "WordSwap",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
 
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
+from experiments.evaluation.features import Pooling, check_use
 from experiments.evaluation.linear_probe import (
     SCORES,
+    LinearProbe,
+    classifier,
     label_count,
     labels_of,
     linear_probe,
@@ -84,12 +88,23 @@ class BagOfTokens(ProbeBaseline):
 
 
 class UntrainedEncoder(ProbeBaseline):
-    """The linear probe on the encoder as it was before training."""
+    """The linear probe on the encoder as it was before training.
+
+    Args:
+        layers: as of the LinearProbe that it is a level of.
+        pooling: likewise.
+    """
 
     name, words = "untrained", "untrained encoder"
+    unrecorded = LinearProbe.unrecorded
+
+    def __init__(self, layers: int = 1, pooling: Pooling = "mean") -> None:
+        check_use(layers, pooling)
+        self.layers, self.pooling = layers, pooling
 
     def scores(self, objective: Objective, task: EncodedTask) -> dict[str, float]:
-        return linear_probe(build_objective(describe_objective(objective)).to(objective.device), task)
+        first = build_objective(describe_objective(objective)).to(objective.device)
+        return linear_probe(first, task, self.layers, self.pooling)
 
 
 class BayesAccuracy(SharedMetric):
@@ -126,18 +141,20 @@ class BayesAccuracy(SharedMetric):
 
 def bag_of_tokens(task: EncodedTask, vocabulary_size: int) -> dict[str, float]:
     """accuracy and macro_f1 of a logistic regression (C = 1) on token counts, with their standard errors."""
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(max_iter=300)
-    model.fit(_counts(task.train, task.level, vocabulary_size), labels_of(task.train))
+    model = classifier().fit(_counts(task.train, task.level, vocabulary_size), labels_of(task.train))
     return scores(model.predict(_counts(task.test, task.level, vocabulary_size)), task.test)
 
 
 def _counts(texts: list[EncodedText], level: str, vocabulary_size: int) -> Any:
     """A sparse row of token counts for each text, or for each token."""
+    bags = [text.ids for text in texts] if level == "sequence" else [[one] for text in texts for one in text.ids]
+    return token_counts(bags, vocabulary_size)
+
+
+def token_counts(bags: Sequence[Sequence[int]], vocabulary_size: int) -> Any:
+    """A sparse row for each bag of tokens: how often each is in it."""
     from scipy.sparse import csr_array
 
-    bags = [text.ids for text in texts] if level == "sequence" else [[one] for text in texts for one in text.ids]
     columns = [token for bag in bags for token in bag]
     rows = [row for row, bag in enumerate(bags) for _ in bag]
     counts = csr_array(([1.0] * len(columns), (rows, columns)), shape=(len(bags), vocabulary_size))

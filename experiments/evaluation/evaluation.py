@@ -193,7 +193,10 @@ def metric_record(
     plain: Mapping[str, Any], measured_on: Mapping[str, Any], quantities: tuple[str, ...] = ()
 ) -> MetricRecord:
     """What a metric of a configuration is called in the records, before it has been measured."""
-    return MetricRecord(plain["class_path"], dict(plain.get("init_args") or {}), dict(measured_on), quantities)
+    unrecorded = import_object(plain["class_path"]).unrecorded
+    given = plain.get("init_args") or {}
+    settings = {name: value for name, value in given.items() if (name, value) not in unrecorded.items()}
+    return MetricRecord(plain["class_path"], settings, dict(measured_on), quantities)
 
 
 def with_parts(

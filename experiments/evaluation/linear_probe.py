@@ -1,15 +1,17 @@
 """Linear probes: what the features of a frozen encoder give away about a text.
 
-The features are the hidden states after the final norm, under the attention that the objective names; those of a
-sequence are the mean over its tokens. A logistic regression is fitted to standardised features (C = 1).
+The features are hidden states under the attention that the objective names: those after the final norm, and of a
+sequence the mean over its tokens, unless settings say otherwise. A logistic regression is fitted to standardised
+features (C = 1).
 
-B texts, T positions, D width.
+N items, G texts, K classes, F features.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,31 +19,44 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from experiments.data.evaluation_inputs import EncodedTask, EncodedText
+from experiments.evaluation.features import Pooling, check_use, features, whole_text
 from experiments.evaluation.metric import SharedMetric
 from experiments.evaluation.standard_errors import error_name, mean_of_ratios, share, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Objective
-from objectives.inference.language_model import inference_mode
 
 SCORES = {"accuracy": "accuracy", "macro_f1": "macro F1"}
 """What is recorded of a probe, and its unit."""
 IMBALANCED = 0.8
 """From this share of the majority class on, accuracy says little, and macro F1 is the headline."""
-TOKENS_PER_BATCH = 8192
-"""Rows times length of one forward pass."""
+STATES = {"mean": "mean hidden state", "first": "hidden state at the [CLS]", "last": "hidden state at the last token"}
+"""By pooling, the features of a text in words."""
 
 
 class LinearProbe(SharedMetric):
-    """Linear probes of the frozen encoder, on every labelled task of the data."""
+    """Linear probes of the frozen encoder, on every labelled task of the data.
+
+    Args:
+        layers: so many of the last layers, their hidden states side by side (4 as in BERT's feature-based rows).
+        pooling: what stands for a whole text: the "mean" over its tokens, the "first" position, which is that of [CLS],
+            or its "last" token.
+    """
+
+    unrecorded: ClassVar[dict[str, Any]] = {"layers": 1, "pooling": "mean"}
+
+    def __init__(self, layers: int = 1, pooling: Pooling = "mean") -> None:
+        check_use(layers, pooling)
+        self.layers, self.pooling = layers, pooling
 
     def quantities(self) -> list[Quantity]:
         found: list[Quantity] = []
         for task in self.data.labelled_tasks:
             imbalanced = majority_share(task) >= IMBALANCED
-            features = "hidden state of each token" if task.level == "token" else "mean hidden state of each text"
+            states = "hidden state of each token" if task.level == "token" else f"{STATES[self.pooling]} of each text"
+            states += f" in the last {self.layers} layers" if self.layers > 1 else ""
             texts = f" in {len(task.test):,} texts" if task.level == "token" else ""
             description = (
-                f"A logistic regression on the frozen {features}, for the labels of the task {task.name}: "
+                f"A logistic regression on the frozen {states}, for the labels of the task {task.name}: "
                 f"{len(label_set(task))} classes, {len(labels_of(task.test)):,} test items{texts}."
             )
             for kind, unit in SCORES.items():
@@ -63,7 +78,7 @@ class LinearProbe(SharedMetric):
         return {
             probe_quantity(task, kind): value
             for task in self.data.labelled_tasks
-            for kind, value in linear_probe(objective, task).items()
+            for kind, value in linear_probe(objective, task, self.layers, self.pooling).items()
         }
 
 
@@ -72,16 +87,40 @@ def probe_quantity(task: EncodedTask, kind: str) -> str:
     return f"probe/{task.name}/{kind}"
 
 
-def linear_probe(objective: Objective, task: EncodedTask) -> dict[str, float]:
+def linear_probe(
+    objective: Objective, task: EncodedTask, layers: int = 1, pooling: Pooling = "mean"
+) -> dict[str, float]:
     """accuracy and macro_f1 on the test part, with their standard errors."""
-    # Imported here, because it takes 0.4 s that the start of a command can do without.
-    from sklearn.linear_model import LogisticRegression
+    train_NF, test_NF = (
+        task_features(objective, part, task.level, layers, pooling) for part in (task.train, task.test)
+    )
+    return scores(probe().fit(train_NF, labels_of(task.train)).predict(test_NF), task.test)
+
+
+def probe(c: float = 1.0) -> Any:
+    """The classifier of standardised features, to be fitted."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    train_ND, test_ND = (_features(objective, part, task.level) for part in (task.train, task.test))
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
-    return scores(model.fit(train_ND, labels_of(task.train)).predict(test_ND), task.test)
+    return make_pipeline(StandardScaler(), classifier(c))
+
+
+def classifier(c: float = 1.0) -> Any:
+    """A logistic regression, to be fitted; `c` is the inverse strength of its L2 penalty."""
+    # Imported here, because it takes 0.4 s that the start of a command can do without.
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=c, max_iter=300)
+
+
+def task_features(
+    objective: Objective, texts: Sequence[EncodedText], level: str, layers: int, pooling: Pooling
+) -> NDArray[np.float32]:
+    """One row per text or per token, in order."""
+    ids = [text.ids for text in texts]
+    if level == "token":
+        return features(objective, ids, [[(t, t + 1) for t in range(1, len(one) + 1)] for one in ids], "first", layers)
+    return features(objective, ids, [[whole_text(one, pooling)] for one in ids], pooling, layers)
 
 
 def scores(predicted: Sequence[str], texts: Sequence[EncodedText]) -> dict[str, float]:
@@ -135,30 +174,3 @@ def majority_share(task: EncodedTask) -> float:
     """Share of the test labels that are the majority class."""
     tested = labels_of(task.test)
     return tested.count(majority_class(task)) / len(tested)
-
-
-def _features(objective: Objective, texts: Sequence[EncodedText], level: str) -> NDArray[np.float32]:
-    """One row per text or per token, in order."""
-    rows: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(texts)
-    with inference_mode(objective):
-        for chunk, tokens_BT in _padded_batches(objective, [text.ids for text in texts]):
-            hidden_BTD = objective.read(tokens_BT).float().cpu()
-            for row, index in enumerate(chunk):
-                states_TD = hidden_BTD[row, 1 : len(texts[index].ids) + 1]
-                rows[index] = (states_TD.mean(0, keepdim=True) if level == "sequence" else states_TD).numpy()
-    return np.concatenate(rows)
-
-
-def _padded_batches(objective: Objective, texts: Sequence[list[int]]) -> Iterator[tuple[list[int], Tensor]]:
-    """Texts in batches of similar length: their indices, and `[CLS] ids [SEP]`, padded on the right, (B, T)."""
-    vocabulary = objective.vocabulary
-    order = sorted(range(len(texts)), key=lambda row: len(texts[row]), reverse=True)
-    while order:
-        length = len(texts[order[0]]) + 2
-        count = max(1, TOKENS_PER_BATCH // length)
-        chunk, order = order[:count], order[count:]
-        tokens_BT = torch.full((len(chunk), length), vocabulary.pad)
-        for row, index in enumerate(chunk):
-            ids = [vocabulary.cls, *texts[index], vocabulary.sep]
-            tokens_BT[row, : len(ids)] = torch.tensor(ids)
-        yield chunk, tokens_BT.to(objective.device)

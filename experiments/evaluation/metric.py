@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from experiments.data import BlockData
 from experiments.records.quantities import Quantity
@@ -21,6 +22,9 @@ class SharedMetric(ABC):
 
     constant: ClassVar[bool] = False
     """True for what training does not change, such as a baseline: it is measured at the first snapshot only."""
+    unrecorded: ClassVar[Mapping[str, Any]] = {}
+    """Settings that records leave out where they have these values: what was measured before there were such settings
+    then counts as measured in the same way."""
 
     def prepare(self, data: BlockData) -> None:
         """Called once, before anything else; what is read of the data is read here."""

@@ -8,7 +8,7 @@ G clusters, K ratios.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -90,6 +90,24 @@ def mean_of_ratios(numerators_GK: Tensor, denominators_GK: Tensor) -> tuple[Scor
     parts_F = torch.zeros(FOLDS, dtype=torch.float64).index_add(0, folds(torch.arange(clusters)), deviations_G.double())
     score = Score(ratios_K.mean().item(), parts_F.tolist() if clusters >= FEWEST else ())
     return score, math.sqrt(factor * deviations_G.square().sum().item())
+
+
+def jackknife(statistic: Callable[[Tensor], Tensor], sums_GS: Tensor) -> tuple[Score, float]:
+    """A function of sums over clusters, and its standard error, by leaving out one cluster at a time (Tukey 1958).
+
+    Args:
+        statistic: of sums (..., S) float64, (...).
+        sums_GS: what each cluster adds to them.
+    """
+    clusters, totals_S = len(sums_GS), sums_GS.double().sum(0)
+    score = statistic(totals_S).item()
+    if clusters < 2:
+        return Score(score), math.nan
+    without_G = statistic(totals_S - sums_GS.double())
+    deviations_G = (clusters - 1) / clusters * (without_G.mean() - without_G)
+    parts_F = torch.zeros(FOLDS, dtype=torch.float64).index_add(0, folds(torch.arange(clusters)), deviations_G)
+    error = math.sqrt(clusters / (clusters - 1) * deviations_G.square().sum().item())
+    return Score(score, parts_F.tolist() if clusters >= FEWEST else ()), error
 
 
 def share(right_G: Sequence[float], items_G: Sequence[float]) -> tuple[Score, float]:

@@ -169,14 +169,22 @@ def pairs_of_blocks(blocks: Sequence[list[int]], longest: int) -> list[Pair]:
 def prefer_original(objective: Objective, pairs: Sequence[Pair]) -> dict[str, float]:
     """accuracy: share of pairs whose original scores higher, a tie counting ½, with its standard error over pairs; and
     the share of ties."""
+    outcomes = judge(objective, pairs)
+    if outcomes is None:
+        return {"accuracy": math.nan, "accuracy_standard_error": math.nan, "ties": math.nan}
+    accuracy, error = share(outcomes, [1.0] * len(outcomes))
+    return {"accuracy": accuracy, "accuracy_standard_error": error, "ties": outcomes.count(0.5) / len(pairs)}
+
+
+def judge(objective: Objective, pairs: Sequence[Pair]) -> list[float] | None:
+    """Of each pair, 1 when the first sentence scores higher, 0 when the second does, ½ for a tie, by the first of the
+    objective's sentence scores; None of a diverged model, which prefers nothing."""
     sentences = [ids for pair in pairs for ids in pair]
     method = objective.traits.scores[0]
     scores = [total(one) for one in score_sentences(ObjectiveLanguageModel(objective), sentences, method)]
-    if not all(map(math.isfinite, scores)):  # a diverged model prefers nothing
-        return {"accuracy": math.nan, "accuracy_standard_error": math.nan, "ties": math.nan}
-    outcomes = [outcome(original, changed) for original, changed in zip(scores[::2], scores[1::2], strict=True)]
-    accuracy, error = share(outcomes, [1.0] * len(outcomes))
-    return {"accuracy": accuracy, "accuracy_standard_error": error, "ties": outcomes.count(0.5) / len(pairs)}
+    if not all(map(math.isfinite, scores)):
+        return None
+    return [outcome(first, second) for first, second in zip(scores[::2], scores[1::2], strict=True)]
 
 
 def _hash(text: str) -> int:

@@ -79,6 +79,27 @@ class Encoder(nn.Module):
             return self.final_norm(last(hidden_BTD, rotation, visible))
         return self.final_norm(last.forward_at(targets, hidden_BTD, rotation, visible))
 
+    def hidden_states(
+        self, inputs_BT: Tensor, attention: Attention, documents_BT: Tensor | None, layers: int
+    ) -> list[Tensor]:
+        """What each of the last `layers` layers hands on, (B, T, D): the residual stream, and of the last one what
+        `forward` gives, as in transformers.
+
+        Raises:
+            ValueError: when there are not so many layers, or as `forward` does.
+        """
+        if not 1 <= layers <= len(self.layers):
+            raise ValueError(f"{layers} layers are asked for, but the encoder has {len(self.layers)}")
+        self._check_length(inputs_BT.shape[1])
+        rotation = self._rotation(_positions(inputs_BT, documents_BT))
+        visible = _visible(attention, documents_BT)
+        hidden_BTD, kept = self._embed(inputs_BT), []
+        for number, layer in enumerate(self.layers, start=1):
+            hidden_BTD = layer(hidden_BTD, rotation, visible)
+            if number > len(self.layers) - layers:
+                kept.append(hidden_BTD)
+        return [*kept[:-1], self.final_norm(hidden_BTD)]
+
     def forward_cached(self, inputs_BT: Tensor, caches: list[KVCache]) -> Tensor:
         """Hidden states (B, T, D) of tokens that continue, causally, those in the caches, one a layer.
 

@@ -19,6 +19,7 @@ class Readme:
         """Shell commands, continued lines joined."""
         self.outputs = [block for kind, block in blocks if kind == "text"]
         self.programs = [block for kind, block in blocks if kind == "python"]
+        self.settings = [block for kind, block in blocks if kind == "yaml"]
         self.variables = dict(re.findall(r"^(\w+)=(\S+)$", "\n".join(self.lines), flags=re.M))
 
     def commands(self) -> list[tuple[str, ...]]:

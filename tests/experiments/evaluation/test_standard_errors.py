@@ -11,6 +11,7 @@ from experiments.evaluation.standard_errors import (
     FOLDS,
     cluster_sums,
     folds,
+    jackknife,
     mean_of_ratios,
     ratio,
     share,
@@ -127,3 +128,12 @@ def test_parts_are_about_equally_large_also_for_blocks_that_are_evenly_spread():
 def test_of_few_items_there_are_no_parts():
     x, n = clusters(8, count=FEWEST - 1)
     assert ratio(sums(x, n))[0].parts == () == mean_of_ratios(x[:, None], n[:, None])[0].parts
+
+
+def test_the_jackknife_of_a_ratio_is_that_of_leaving_out_one_cluster_at_a_time():
+    x, n = clusters(9, count=50)
+    value, error = jackknife(lambda sums: sums[..., 0] / sums[..., 1], torch.stack([x, n], 1))
+    assert value == pytest.approx(ratio(sums(x, n))[0])
+    assert error == pytest.approx(jackknifed(lambda x, n: float(x.sum() / n.sum()), x, n))
+    assert value.parts == pytest.approx(ratio(sums(x, n))[0].parts, abs=0.03 * error)
+    assert math.isnan(jackknife(lambda sums: sums[..., 0], torch.ones(1, 2))[1])

@@ -60,6 +60,25 @@ def test_positions_matter():
     assert (output[0, 1] - output[0, 2]).abs().max() > 1e-4
 
 
+@pytest.mark.parametrize("attention", ["causal", "bidirectional"])
+def test_hidden_states_of_the_last_layers(attention):
+    """Those of an inner layer are what an encoder ends with, before its norm, that has no more layers."""
+    model = encoder(depth=3)
+    tokens, numbers = torch.randint(0, 30, (2, 12)), torch.tensor([[0] * 5 + [1] * 7] * 2)
+    with torch.no_grad():
+        found = model.hidden_states(tokens, attention, numbers, 3)
+        assert [len(model.hidden_states(tokens, attention, numbers, count)) for count in (1, 2)] == [1, 2]
+        assert torch.equal(found[-1], model(tokens, attention, numbers))
+        assert torch.equal(found[-1], model.hidden_states(tokens, attention, numbers, 1)[0])
+        for depth in (1, 2):
+            shorter = encoder(depth=depth)
+            shorter.load_state_dict(model.state_dict(), strict=False)
+            shorter.final_norm = torch.nn.Identity()
+            torch.testing.assert_close(found[depth - 1], shorter(tokens, attention, numbers))
+    with pytest.raises(ValueError, match="4 layers are asked for, but the encoder has 3"):
+        model.hidden_states(tokens, attention, numbers, 4)
+
+
 def test_initial_weights():
     model = Encoder(EncoderConfig(width=128, depth=4, heads=4), 1000, seed=0)
     for name, parameter in model.named_parameters():

@@ -1,0 +1,1 @@
+"""Downstream tasks: labelled texts and minimal pairs from files, without code."""
