@@ -84,7 +84,7 @@ class ObjectiveCLI(LightningCLI):
         set_loader("yaml", parse_setting, (yaml.YAMLError,))
         super().__init__(
             Objective,  # type: ignore[arg-type]  # trained inside of a TrainingModule
-            BlockData,
+            BlockData,  # type: ignore[arg-type]  # read through a LightningDataModule
             save_config_callback=None,
             trainer_defaults=dict(TRAINER_DEFAULTS),
             seed_everything_default=0,
@@ -106,7 +106,7 @@ class ObjectiveCLI(LightningCLI):
         parser.add_lightning_class_args(pl.Trainer, "trainer")
         parser.set_defaults({f"trainer.{name}": value for name, value in TRAINER_DEFAULTS.items()})
         parser.add_subclass_arguments(Objective, "model", fail_untyped=False, required=True, skip={"vocabulary"})
-        parser.add_lightning_class_args(BlockData, "data", subclass_mode=True)
+        parser.add_subclass_arguments(BlockData, "data", fail_untyped=False, required=True)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--results", type=str, default="results/fit", help="Directory of the runs and their data.")

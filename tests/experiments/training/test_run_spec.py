@@ -170,7 +170,7 @@ def test_settings_outside_the_identity_exist():
 def test_what_is_only_measured_on_changes_neither_text_nor_tokens():
     few, many = (data.GeneratedData(HiddenMarkov(4, 8, length=14), 4, n, n, n) for n in (5, 9))
     assert few.fingerprints == many.fingerprints
-    assert next(iter(few.train_dataloader())).tokens_BT.equal(next(iter(many.train_dataloader())).tokens_BT)
+    assert next(iter(few.train_batches())).tokens_BT.equal(next(iter(many.train_batches())).tokens_BT)
     for cls in (corpora.KingJames, corpora.PeoplesDaily):
         small = cls(**dict.fromkeys(cls.measured_on, 10))
         assert small.fingerprint() == cls().fingerprint()
