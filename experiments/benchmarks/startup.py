@@ -72,6 +72,7 @@ def commands(folder: Path) -> dict[tuple[str, ...], float]:
         **dict.fromkeys(helps, HELP),
         **dict.fromkeys(answers, ANSWER),
         ("fit", "--help"): FIT_HELP,
+        ("fit", "--config", "mlm", "--help"): FIT_HELP,
         ("sweep", "quickstart", "--dry-run"): PLAN,
     }
 

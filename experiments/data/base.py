@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from pytorch_lightning import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
@@ -42,10 +41,11 @@ def check_sizes(block_length: int, batch_size: int, validation_blocks: int, num_
         raise ValueError(f"seed={seed} must not be negative and num_workers={num_workers} from 0 to {MOST_WORKERS}")
 
 
-class BlockData(LightningDataModule, ABC):
+class BlockData(ABC):
     """Blocks of T tokens: an endless training stream, and validation blocks in a fixed order.
 
-    `prepare_data` is where data is made, once for all processes; everything else reads what is there.
+    Plain Python, because importing Lightning takes seconds that a plan has no use for. `prepare_data` is where data is
+    made, once for all processes; everything else reads what is there.
 
     Args:
         block_length: T, the tokens of a block.
@@ -63,13 +63,16 @@ class BlockData(LightningDataModule, ABC):
     """That of the text, such as "zh"; None where it is not known, or no natural language."""
 
     def __init__(self, block_length: int, batch_size: int, validation_blocks: int, num_workers: int, seed: int) -> None:
-        super().__init__()
         check_sizes(block_length, batch_size, validation_blocks, num_workers, seed)
         self.block_length = block_length
         self.batch_size = batch_size
         self.validation_blocks = validation_blocks
         self.num_workers = num_workers
         self.seed = seed
+
+    def prepare_data(self) -> None:
+        """Make the data, where it has to be made and has not been."""
+        return None
 
     @property
     def tokens_per_batch(self) -> int:
@@ -146,20 +149,15 @@ class BlockData(LightningDataModule, ABC):
         """
         return None
 
-    def train_dataloader(self) -> DataLoader:
-        """An endless stream that goes on where the trainer's step count stands."""
-        trainer = self.trainer
-        start = trainer.global_step * trainer.accumulate_grad_batches if trainer is not None else 0
-        return self._loader("train", self.stream(*self._rank_and_world_size(), start))
+    def train_batches(self, start_batch: int = 0, rank: int = 0, world_size: int = 1) -> DataLoader:
+        """One rank's batches of the endless stream, from one of them on."""
+        return self._loader("train", self.stream(rank, world_size, start_batch))
 
-    def validation_batches(self) -> DataLoader:
-        """This rank's part of at most `validation_blocks` blocks, evenly spread; the last batch may be smaller.
-
-        Not under the name that Lightning looks for: evaluation reads them, not the Trainer.
-        """
+    def validation_batches(self, rank: int = 0, world_size: int = 1) -> DataLoader:
+        """One rank's part of at most `validation_blocks` blocks, evenly spread; the last batch may be smaller."""
         count = self.validation_block_count()
-        place = self._rank_and_world_size()
-        return self._loader("validation", validation_items(count, self.validation_blocks, self.batch_size, *place))
+        items = validation_items(count, self.validation_blocks, self.batch_size, rank, world_size)
+        return self._loader("validation", items)
 
     def _loader(self, split: str, batches: Iterable[Items]) -> DataLoader:
         return _Loader(
@@ -170,9 +168,6 @@ class BlockData(LightningDataModule, ABC):
             # Its own, or each pass over the validation blocks would move the global one on.
             generator=torch.Generator(),
         )
-
-    def _rank_and_world_size(self) -> tuple[int, int]:
-        return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
 
 class _Loader(DataLoader):

@@ -6,12 +6,16 @@ import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from experiments.data import BlockData
+from experiments.data.settings import measured_on
 from experiments.evaluation.metric import NotMeasured, SharedMetric
 from experiments.evaluation.standard_errors import Score
-from experiments.records.proof import values_digest
+from experiments.records import metrics_file
+from experiments.records.checkpoints import SNAPSHOTS, complete, number_of
+from experiments.records.proof import declarations_or_none, values_digest, without_unproven
 from experiments.records.quantities import Declarations, MetricRecord
 from objectives import Objective
 from objectives.class_paths import import_object
@@ -225,3 +229,18 @@ def _without_rivals(declared: Declarations, record: MetricRecord) -> Declaration
     gone = {name for one in declared.metrics if one not in kept for name in one.quantities}
     quantities = {name: quantity for name, quantity in declared.quantities.items() if name not in gone}
     return Declarations(quantities, tuple(kept))
+
+
+def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:
+    """The finished snapshots of a run at which some metric of a configuration has not been measured yet."""
+    metrics, data = config["evaluation"]["metrics"], measured_on(config["data"])
+    known = without_unproven(metrics_file.readable_rows(run)[0], declarations_or_none(run)).metrics
+    snapshots = complete(run / SNAPSHOTS)
+    lacking: set[Path] = set()
+    for plain in metrics:
+        wanted = metric_record(plain, data)
+        record = next((one for one in known if one.identity == wanted.identity), wanted)
+        constant = import_object(plain["class_path"]).constant
+        missing = [path for path in snapshots if not is_measured(record, constant, number_of(path))]
+        lacking.update(missing[:1] if constant else missing)
+    return sorted(lacking)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
+from experiments.evaluation.ranks import summed
 from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, ratio, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Predictions
@@ -57,18 +57,13 @@ def weights(predictions: Predictions) -> Tensor:
     return predictions.weights_N.double()
 
 
-class ExcessLoss(Metric):
+class ExcessLoss:
     """Loss minus Bayes loss at the same targets, of all views, each with its weight; the standard error takes blocks
-    as the units."""
+    as the units. Ranks add their blocks up."""
 
-    full_state_update = False
-    sums: Tensor
-    bayes: Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_state("sums", torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
-        self.add_state("bayes", torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
+    def __init__(self, device: torch.device | str = "cpu") -> None:
+        self.sums = torch.zeros(SUMS, dtype=torch.float64, device=device)
+        self.bayes = torch.zeros(SUMS, dtype=torch.float64, device=device)
 
     def update(self, fold_B: Tensor, *views: tuple[Predictions, Tensor]) -> None:
         """Add, for each view of a batch, the predictions and the least possible nats at each target, (B, T) float64;
@@ -89,13 +84,13 @@ class ExcessLoss(Metric):
         Raises:
             ArithmeticError: when the excess is more than 3 standard errors below 0.
         """
-        excess, error = ratio(self.sums)
+        excess, error = ratio(summed(self.sums))
         if excess < -IMPOSSIBLE * error - ROUNDING:
             raise ArithmeticError(
                 f"the loss is {-excess:.4f} nats below the Bayes loss ({IMPOSSIBLE} standard errors are "
                 f"{IMPOSSIBLE * error:.4f}): one of the two is computed wrongly"
             )
-        bayes, bayes_error = ratio(self.bayes)
+        bayes, bayes_error = ratio(summed(self.bayes))
         return {
             "bayes_loss": bayes,
             error_name("bayes_loss"): bayes_error,

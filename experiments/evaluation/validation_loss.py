@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
 from experiments.data import BlockData
 from experiments.evaluation.excess_loss import NATS, ExcessLoss, by_block, excess_quantities, weights
 from experiments.evaluation.metric import SharedMetric
+from experiments.evaluation.ranks import rank_and_count, summed
 from experiments.evaluation.standard_errors import SUMS, cluster_sums, error_name, folds, ratio, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Key, Objective, Predictions, View
@@ -74,10 +74,10 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
     Args:
         views: what is read and predicted, of clean tokens; the objective's own views when not given.
     """
-    loss = NegativeLogLikelihood(objective.vocabulary.characters_per_token).to(objective.device)
-    excess, known = ExcessLoss().to(objective.device), True
+    loss = NegativeLogLikelihood(objective.vocabulary.characters_per_token, objective.device)
+    excess, known = ExcessLoss(objective.device), True
     with inference_mode(objective):
-        for batch in data.validation_batches():
+        for batch in data.validation_batches(*rank_and_count()):
             batch = batch.to(objective.device)
             batch_views = (views or objective.views)(batch.tokens_BT, batch.evaluation_key())
             predictions = [objective.predict(view, batch.tokens_BT) for view in batch_views]
@@ -92,30 +92,21 @@ def validation_loss(objective: Objective, data: BlockData, views: Views | None =
     return loss.compute() | (excess.compute() if known and excess.sums[2] else {})
 
 
-class NegativeLogLikelihood(Metric):
+class NegativeLogLikelihood:
     """Loss at target positions: nats per target, accuracy, bits per character of the original text; each with its
     standard error, which takes blocks as the units. Nats, and the characters they are divided by, have the weights of
-    their targets: loss is Σ w · nats / Σ w. Accuracy counts each target once.
+    their targets: loss is Σ w · nats / Σ w. Accuracy counts each target once. Ranks add their blocks up.
 
     Perplexity is exp(loss); it is not recorded, because it overflows. Bits per character divides by the
     characters that the regular targets stand for (end tokens cost nats but stand for no character); for CLM over whole
     documents it is a code length, for MLM it is the cost of the predicted part of the text only.
     """
 
-    full_state_update = False
-    higher_is_better = False
-    loss: Tensor
-    accuracy: Tensor
-    bits_per_character: Tensor
-    tokens: Tensor
-
-    def __init__(self, characters_per_token: float | None) -> None:
-        super().__init__()
+    def __init__(self, characters_per_token: float | None, device: torch.device | str = "cpu") -> None:
         self.characters_per_token = characters_per_token
         self.scores = SCORES if characters_per_token is not None else ("loss", "accuracy")
-        for name in SCORES:
-            self.add_state(name, torch.zeros(SUMS, dtype=torch.float64), dist_reduce_fx="sum")
-        self.add_state("tokens", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.sums = {name: torch.zeros(SUMS, dtype=torch.float64, device=device) for name in self.scores}
+        self.tokens = torch.zeros((), dtype=torch.float64, device=device)
 
     def update(self, fold_B: Tensor, *views: Predictions) -> None:
         """Add the predictions for the views of a batch, of whose blocks fold_B are the `folds`; its tokens are counted
@@ -128,18 +119,19 @@ class NegativeLogLikelihood(Metric):
         nats_B, weight_B, regular_B, correct_B, targets_B = (
             torch.stack(parts).sum(0) for parts in zip(*counted, strict=True)
         )
-        self.loss += cluster_sums(nats_B, weight_B, fold_B)
-        self.accuracy += cluster_sums(correct_B, targets_B, fold_B)
+        self.sums["loss"] += cluster_sums(nats_B, weight_B, fold_B)
+        self.sums["accuracy"] += cluster_sums(correct_B, targets_B, fold_B)
         if self.characters_per_token is not None:
             characters_B = regular_B * self.characters_per_token
-            self.bits_per_character += cluster_sums(nats_B / math.log(2), characters_B, fold_B)
+            self.sums["bits_per_character"] += cluster_sums(nats_B / math.log(2), characters_B, fold_B)
         self.tokens += views[0].targeted_BT.numel()
 
     def compute(self) -> dict[str, float]:
         """loss, accuracy, bits_per_character where tokens stand for text, their standard errors, and density; nan where
         there was no target, and standard errors where there was one block."""
+        sums = {name: summed(one) for name, one in self.sums.items()}
         found: dict[str, float] = {}
         for name in self.scores:
-            found[name], found[error_name(name)] = ratio(getattr(self, name))
-        targets, tokens = self.accuracy[2].item(), self.tokens.item()
+            found[name], found[error_name(name)] = ratio(sums[name])
+        targets, tokens = sums["accuracy"][2].item(), summed(self.tokens).item()
         return found | {"density": targets / tokens if tokens else math.nan}

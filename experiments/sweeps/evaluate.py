@@ -75,12 +75,12 @@ def _measure_all(tasks: Sequence[RunTask], options: argparse.Namespace, director
 def _measure_here(task: RunTask) -> str:
     """Measure one run in this process."""
     from experiments.training.command_line import quiet_lightning
-    from experiments.training.commands import planned
+    from experiments.training.commands import opened
     from experiments.training.measure import measure_run
 
     quiet_lightning()
     _check_configuration(task.run)
-    return DONE if measure_run(task.run, planned(["fit", *task.arguments], task.imports)) else NOTHING
+    return DONE if measure_run(task.run, opened(["fit", *task.arguments], task.imports)) else NOTHING
 
 
 def _arguments(run: Path, config: str | None) -> list[str]:
@@ -101,10 +101,11 @@ def _check_configuration(run: Path) -> None:
 def _lacks(task: RunTask) -> bool:
     """Whether there is something to measure. Raises ValueError when the settings are refused or another run's, or the
     run is damaged."""
-    from experiments.training.commands import planned
-    from experiments.training.measure import check_run, unmeasured
+    from experiments.evaluation.evaluation import unmeasured
+    from experiments.training.commands import opened
+    from experiments.training.measure import check_run
 
     _check_configuration(task.run)
-    spec = planned(["fit", *task.arguments], task.imports).run
+    spec = opened(["fit", *task.arguments], task.imports).run
     check_run(task.run, spec)
     return bool(unmeasured(task.run, spec.config))

@@ -137,7 +137,7 @@ def _run_of(
     config = merged(cell.config, {START: str(directory / parent["directory"])} if parent else {})
     arguments = ["fit", "--config", dump_yaml(config), "--results", str(directory), "--name", cell.name]
     try:
-        run = planned(arguments, imports).run
+        run = planned(arguments, imports)
     except ValueError as error:
         raise ValueError(f"cell {cell.name}: {error}") from error
     if run.config["trainer"]["devices"] not in (1, "auto"):
@@ -146,7 +146,7 @@ def _run_of(
 
 
 def _state(run: Path, config: dict[str, Any]) -> str:
-    from experiments.training.measure import unmeasured
+    from experiments.evaluation.evaluation import unmeasured
 
     state = run_directory.run_state(run).state
     return UNMEASURED if state == "done" and unmeasured(run, config) else state

@@ -122,7 +122,7 @@ class Checkpoints(pl.Callback):
 
     def budget_spent(self, trainer: pl.Trainer, module: TrainingModule) -> bool:
         """True when nothing is left to train."""
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        data = trainer.datamodule.blocks  # type: ignore[attr-defined]
         return module.tokens_read(data.tokens_per_batch) >= module.objective.budget_tokens(data.block_length)
 
     def state_dict(self) -> dict[str, Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
-import yaml
-from jsonargparse import Namespace, set_loader, set_parsing_settings
+from jsonargparse import Namespace
 from lightning_fabric.plugins.environments import SLURMEnvironment
 from pytorch_lightning.callbacks import (
     BatchSizeFinder,
@@ -23,23 +24,22 @@ from pytorch_lightning.callbacks import (
     Timer,
 )
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
+from pytorch_lightning.loggers import Logger
 
 from experiments.data import BlockData
-from experiments.evaluation.evaluation import DEFAULT_METRICS, EvaluationConfig
 from experiments.records import durable, run_directory
 from experiments.records.checkpoints import CHECKPOINTS, complete
-from experiments.strict_yaml import parse_setting
 from experiments.training.callbacks import StopRequest
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from experiments.training.help import FIT, RunParser
-from experiments.training.loggers import check_loggers, place_loggers
 from experiments.training.loop import fit_run, locked
+from experiments.training.options import add_parts, add_places_and_measures, add_seed, prepare_parsing, resolved
 from experiments.training.parents.continuation import begin_where_it_ended, check_continuation
 from experiments.training.parents.warm_start import load_weights, snapshot_of
 from experiments.training.progress_bar import announce
 from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec, check_seed
 from objectives import Objective, Vocabulary
-from objectives.class_paths import allow_imports, allowed_imports, import_object
+from objectives.class_paths import import_object
 
 RESERVED = {
     "min_steps": "use model.init_args.budget",
@@ -65,9 +65,12 @@ REFUSED_CALLBACKS = {
 }
 """Callbacks that would end a run, or change its steps, without regard to its budget and hash."""
 WEIGHTS_OF_16_BITS = ("16-true", "bf16-true", "transformer-engine", "transformer-engine-float16")
-MOST_THREADS = 256
 MOST_AT_ONCE = 4096
 """More is a slip, and would hang rather than run."""
+
+
+class TrainingParser(RunParser, LightningArgumentParser):
+    """Parser of a run's options and the Trainer's."""
 
 
 class ObjectiveCLI(LightningCLI):
@@ -78,21 +81,15 @@ class ObjectiveCLI(LightningCLI):
 
     def __init__(self, args: Sequence[str], imports: Sequence[str] = (), stop: StopRequest | None = None) -> None:
         self.stop = stop or StopRequest()
-        allow_imports(imports)
-        set_parsing_settings(
-            import_path_denylist=["*"],
-            import_path_allowlist=allowed_imports(),
-            docstring_parse_attribute_docstrings=True,
-        )
-        set_loader("yaml", parse_setting, (yaml.YAMLError,))
+        prepare_parsing(imports)
         super().__init__(
             Objective,  # type: ignore[arg-type]  # trained inside of a TrainingModule
-            BlockData,
+            BlockData,  # type: ignore[arg-type]  # read through a LightningDataModule
             save_config_callback=None,
             trainer_defaults=dict(TRAINER_DEFAULTS),
             seed_everything_default=0,
             parser_kwargs={"exit_on_error": False, "prog": "clm-vs-mlm", "fit": {**FIT, "refused": RESERVED}},
-            parser_class=RunParser,
+            parser_class=TrainingParser,
             subclass_mode_model=True,
             subclass_mode_data=True,
             auto_configure_optimizers=False,
@@ -101,39 +98,15 @@ class ObjectiveCLI(LightningCLI):
         )
 
     def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        help_text = "Seed of the initial weights, of every draw and of the order of the blocks."
-        parser.add_argument("--seed_everything", type=int, default=0, help=help_text)
+        add_seed(parser)
 
     def add_core_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """As Lightning does it, but for the vocabulary: the data has it, once it is made."""
         parser.add_lightning_class_args(pl.Trainer, "trainer")
         parser.set_defaults({f"trainer.{name}": value for name, value in TRAINER_DEFAULTS.items()})
-        parser.add_subclass_arguments(Objective, "model", fail_untyped=False, required=True, skip={"vocabulary"})
-        parser.add_lightning_class_args(BlockData, "data", subclass_mode=True)
+        add_parts(parser)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        parser.add_argument("--results", type=str, default="results/fit", help="Directory of the runs and their data.")
-        parser.add_argument("--name", type=str, default="run", help="Readable first part of the run's directory.")
-        parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: as many as torch finds cores.")
-        parser.add_argument(
-            "--record_every_steps",
-            type=int,
-            default=20,
-            help="Optimiser steps between lines of the training curve.",
-        )
-        parser.add_argument(
-            "--checkpoint_every_steps", type=int, default=200, help="Optimiser steps between checkpoints."
-        )
-        parser.add_argument(
-            "--continue",
-            type=str | None,
-            default=None,
-            help="Directory of a finished run with a smaller budget and otherwise equal settings, to go on from.",
-        )
-        parser.add_class_arguments(EvaluationConfig, "evaluation")
-        parser.set_defaults({"evaluation.metrics": DEFAULT_METRICS})
-        parser.link_arguments("seed_everything", "model.init_args.seed")
-        parser.link_arguments("seed_everything", "data.init_args.seed")
+        add_places_and_measures(parser)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """As Lightning does it, without its warning that sys.argv exists too."""
@@ -150,8 +123,6 @@ class ObjectiveCLI(LightningCLI):
 
     def before_instantiate_classes(self) -> None:
         self.settings = self.config.fit
-        if not 0 <= self.settings.threads <= MOST_THREADS:
-            raise ValueError(f"threads must be from 0 to {MOST_THREADS}, but is {self.settings.threads}")
         parser = self._parser("fit")
         for setting, instead in RESERVED.items():
             if (value := self.settings.trainer[setting]) != parser.get_default(f"trainer.{setting}"):
@@ -165,15 +136,11 @@ class ObjectiveCLI(LightningCLI):
                 f"are lost; use bf16-mixed, which keeps weights, norms, softmax and sums in 32"
             )
         _check_callbacks(self.settings.trainer.callbacks)
-        torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def instantiate_classes(self) -> None:
         """Say what the run is; its parts are built where they are needed."""
-        self.run = RunSpec.from_config(self._resolved())
-
-    def _resolved(self) -> dict[str, Any]:
-        """The configuration with all its defaults, as plain values; links are left to be made again."""
-        return yaml.safe_load(self._parser("fit").dump(self.settings, skip_link_targets=True, skip_unset=False))
+        self.run = RunSpec.from_config(resolved(self._parser("fit"), self.settings), lightning_defaults())
+        torch.set_num_threads(self.settings.threads or torch.get_num_threads())
 
     def _run_subcommand(self, subcommand: str) -> None:
         """Train a run that is not done: the data is made, the objective built and trained while no other process works
@@ -214,7 +181,7 @@ class ObjectiveCLI(LightningCLI):
         return self._build("data")
 
     def instantiate_trainer(self, **kwargs: Any) -> pl.Trainer:
-        place_loggers(self.settings.trainer, self.run.directory)
+        _place_loggers(self.settings.trainer, self.run.directory)
         self.config_init = Namespace(trainer=self._build("trainer"))
         config = self._get(self.config_init, "trainer")
         kwargs["default_root_dir"] = str(self.run.directory)
@@ -224,7 +191,7 @@ class ObjectiveCLI(LightningCLI):
             plugins.append(SLURMEnvironment(auto_requeue=False))
         kwargs["plugins"] = plugins
         trainer = super().instantiate_trainer(**kwargs)
-        check_loggers(trainer.loggers, self.run.directory)
+        _check_loggers(trainer.loggers, self.run.directory)
         return trainer
 
     def _build(self, part: str, instantiators: Any = None) -> Any:
@@ -253,6 +220,11 @@ def quiet_lightning() -> None:
     warnings.filterwarnings("ignore", message="The `srun` command is available on your system but is not used")
 
 
+def lightning_defaults() -> dict[str, Any]:
+    """The Trainer's settings that have a default of Lightning's."""
+    return {name: one.default for name, one in inspect.signature(pl.Trainer.__init__).parameters.items()}
+
+
 def _check_callbacks(chosen: Any) -> None:
     """Refuse callbacks that a run cannot have; `chosen` is one or a list of them, by class path."""
     for one in chosen if isinstance(chosen, list) else [chosen]:
@@ -261,6 +233,24 @@ def _check_callbacks(chosen: Any) -> None:
         for refused, reason in REFUSED_CALLBACKS.items():
             if isinstance(cls, type) and issubclass(cls, refused):
                 raise ValueError(f"trainer.callbacks has {cls.__name__}, but must not: {reason}")
+
+
+def _place_loggers(trainer: Namespace, run: Path) -> None:
+    """Let the configured loggers write below the run's directory, unless their save_dir is absolute."""
+    configured = trainer.logger if isinstance(trainer.logger, list) else [trainer.logger]
+    for logger in configured:
+        if isinstance(logger, Namespace) and (place := logger.get("init_args.save_dir")) is not None:
+            logger.init_args.save_dir = str(run / place)
+
+
+def _check_loggers(loggers: Iterable[Logger], run: Path) -> None:
+    """Raises ValueError when a logger would write where the run's own metrics.csv lies."""
+    for logger in loggers:
+        directory = getattr(logger, "log_dir", None)
+        if directory is not None and Path(directory).resolve() == run.resolve():
+            raise ValueError(
+                f"{type(logger).__name__} would write over the records of {run}; give it another name or version"
+            )
 
 
 def _with_vocabulary(vocabulary: Vocabulary, cls: type[Objective], **arguments: Any) -> Objective:

@@ -1,20 +1,23 @@
-"""`clm-vs-mlm fit`: a run is a directory, and an idempotent command."""
+"""`clm-vs-mlm fit`: a run is a directory, and an idempotent command.
+
+What imports Lightning is imported where it is needed: it takes seconds, and neither help nor most plans need it.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from jsonargparse import ArgumentError
-from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
 from experiments import configs
-from experiments.training.command_line import ObjectiveCLI, PlannedCLI, quiet_lightning
 from experiments.training.help import help_last
-from experiments.training.loop import Interrupted, TrainingDiverged, TrainingFailed
-from experiments.training.measure import measure_run
+from experiments.training.options import parser_without_trainer, run_without_trainer
+from experiments.training.run_spec import RunSpec
 from objectives.class_paths import how_to_allow
 
 ALLOW = "--allow-import"
@@ -23,10 +26,24 @@ USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configurat
 
 def main(arguments: Sequence[str]) -> int:
     """Exit code 0 when done, 1 when it has diverged, 130 when interrupted. Raises ValueError on bad input."""
-    quiet_lightning()
     arguments, imports = _take_imports(arguments)
+    arguments = by_bare_name(help_last(arguments, str(configs.path_of("mlm"))))
+    if "--help" in arguments and not any(word.startswith("--trainer") for word in arguments):
+        with suppress(Exception):  # what is refused, or is of the Trainer, the whole parser knows
+            parser_without_trainer(imports).parse_args(arguments[1:])
+    return _fit(arguments, imports)
+
+
+def _fit(arguments: Sequence[str], imports: Sequence[str]) -> int:
+    from pytorch_lightning.utilities.exceptions import MisconfigurationException
+
+    from experiments.training.command_line import ObjectiveCLI, quiet_lightning
+    from experiments.training.loop import Interrupted, TrainingDiverged, TrainingFailed
+    from experiments.training.measure import measure_run
+
+    quiet_lightning()
     try:
-        cli = ObjectiveCLI(by_bare_name(help_last(arguments, str(configs.path_of("mlm")))), imports)
+        cli = ObjectiveCLI(arguments, imports)
         # Of several ranks, each sum would wait for the others, which have left: `evaluate` measures then.
         alone = cli.was_done or cli.trainer.world_size == 1
         measured = measure_run(cli.run.directory, cli) if alone else 0
@@ -52,8 +69,17 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def planned(arguments: Sequence[str], imports: Sequence[str] = ()) -> PlannedCLI:
-    """The command line of a run, parsed and checked. Raises ValueError, in one line, when it is refused."""
+def planned(arguments: Sequence[str], imports: Sequence[str] = ()) -> RunSpec:
+    """What the run of a command line is, once that is checked. Raises ValueError, in one line, when it is refused."""
+    with suppress(Exception):  # what is refused, or sets the Trainer, the whole parser knows
+        return run_without_trainer(arguments[1:], imports)
+    return opened(arguments, imports).run
+
+
+def opened(arguments: Sequence[str], imports: Sequence[str] = ()) -> Any:
+    """The PlannedCLI of a command line, which can build what is in it; raises as `planned` does."""
+    from experiments.training.command_line import PlannedCLI
+
     try:
         return PlannedCLI(arguments, imports)
     except Exception as error:

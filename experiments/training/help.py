@@ -11,8 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from jsonargparse import ActionConfigFile, DefaultHelpFormatter, Namespace
-from pytorch_lightning.cli import LightningArgumentParser
+from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter, Namespace
 
 COMMAND = "clm-vs-mlm fit"
 INTRODUCTION = """Train one run in a directory of its own, RESULTS/runs/NAME-HASH. The same command resumes the run,
@@ -29,7 +28,7 @@ more help:
   clm-vs-mlm fit --data.init_args.corpus.help CLASS  options of a class; likewise --model.help, --data.help
   clm-vs-mlm fit --trainer.help                      options of Lightning's Trainer: devices, precision, loggers
 """
-FIT = {"description": INTRODUCTION, "epilog": EXAMPLES}
+FIT: dict[str, Any] = {"description": INTRODUCTION, "epilog": EXAMPLES}
 LATE = {"model": "objective", "data": "data", "trainer": "Lightning's Trainer"}
 """Groups of options that come last, and their titles."""
 REQUEST = re.compile(r"-h|--help|--((?:model|data|evaluation)[\w.]*|trainer)\.help")
@@ -56,7 +55,7 @@ def help_last(arguments: Sequence[str], configuration: str) -> list[str]:
     return [command, *words, *([f"--{request[1]}", value] if value else []), "--help", request[1]]
 
 
-class RunParser(LightningArgumentParser):
+class RunParser(ArgumentParser):
     """Parser of a run's options, and of those of the classes in it; `refused` names those that help leaves out."""
 
     def __init__(
@@ -103,7 +102,7 @@ class _Formatter(DefaultHelpFormatter, argparse.RawDescriptionHelpFormatter):
 
 def _all_options(parser: Any, chosen: Namespace) -> list[Options]:
     """The options of a parser, the Trainer's last, those of model and data followed by those of the chosen classes."""
-    late = {parser.groups[name]: title for name, title in LATE.items()}
+    late = {parser.groups[name]: title for name, title in LATE.items() if name in parser.groups}
     early = [group for group in parser._action_groups if group not in (*late, parser._links_group)]
     groups = [Options(late.get(group, group.title), group._group_actions) for group in (*early, *late)]
     return [shown for group in groups for shown in (group, *_of_classes([group], chosen))]

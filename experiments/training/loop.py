@@ -63,6 +63,20 @@ class TrainingFailed(Exception):
     """Something went wrong inside training; the cause is attached, with its traceback."""
 
 
+class TrainingData(pl.LightningDataModule):
+    """What the Trainer reads: the batches of its rank, from where its step count stands on."""
+
+    def __init__(self, blocks: BlockData) -> None:
+        super().__init__()
+        self.blocks = blocks
+
+    def train_dataloader(self) -> Any:
+        trainer = self.trainer
+        assert trainer is not None
+        start = trainer.global_step * trainer.accumulate_grad_batches
+        return self.blocks.train_batches(start, trainer.global_rank, trainer.world_size)
+
+
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
     """Keep other processes from working on a run meanwhile. Raises Busy when one does."""
@@ -154,7 +168,7 @@ def _train(trainer: pl.Trainer, model: Objective, data: BlockData, checkpoint: P
     """Train to the end of the budget; raises as `fit_run` does."""
     module = TrainingModule(model)
     try:
-        trainer.fit(module, data, ckpt_path=str(checkpoint) if checkpoint else None)
+        trainer.fit(module, TrainingData(data), ckpt_path=str(checkpoint) if checkpoint else None)
     except SIGTERMException:
         pass  # one that came before our handler was in its place: the run has saved at the end of its step all the same
     except Diverged as error:

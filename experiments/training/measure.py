@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from experiments.data import BlockData
-from experiments.data.settings import measured_on
-from experiments.evaluation.evaluation import Evaluation, is_measured, metric_record
+from experiments.evaluation.evaluation import Evaluation, unmeasured
 from experiments.records import durable, metrics_file, run_directory
-from experiments.records.checkpoints import SNAPSHOTS, complete, number_of, verify
-from experiments.records.proof import damage, declarations_or_none, without_unproven
+from experiments.records.checkpoints import number_of, verify
+from experiments.records.proof import damage
 from experiments.records.quantities import read_declarations, write_declarations
 from experiments.strict_yaml import dump_yaml
 from experiments.training.checkpoint_files import remove_unfinished
@@ -22,7 +19,6 @@ from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import begin_declarations, locked, run_evaluation
 from experiments.training.run_spec import RunSpec
 from objectives import load_objective
-from objectives.class_paths import import_object
 
 
 def measure_run(run: Path, cli: ObjectiveCLI) -> int:
@@ -64,21 +60,6 @@ def check_run(run: Path, spec: RunSpec) -> None:
     recorded = durable.read_mapping(run / run_directory.RUN)
     if (recorded.get("name"), recorded.get("hash")) != (spec.name, spec.hash):
         raise ValueError(f"{run} was trained with other settings; only those of its evaluation can be changed")
-
-
-def unmeasured(run: Path, config: Mapping[str, Any]) -> list[Path]:
-    """The finished snapshots of a run at which some metric of a configuration has not been measured yet."""
-    metrics, data = config["evaluation"]["metrics"], measured_on(config["data"])
-    known = without_unproven(metrics_file.readable_rows(run)[0], declarations_or_none(run)).metrics
-    snapshots = complete(run / SNAPSHOTS)
-    lacking: set[Path] = set()
-    for plain in metrics:
-        wanted = metric_record(plain, data)
-        record = next((one for one in known if one.identity == wanted.identity), wanted)
-        constant = import_object(plain["class_path"]).constant
-        missing = [path for path in snapshots if not is_measured(record, constant, number_of(path))]
-        lacking.update(missing[:1] if constant else missing)
-    return sorted(lacking)
 
 
 def _device_of(run: Path) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pytorch_lightning as pl
 import torch
 
 from experiments.data.base import check_sizes
@@ -23,6 +21,7 @@ from objectives.identity import build_arguments, shortened
 
 MOST_SEED = 2**32 - 1
 """That of NumPy's generators."""
+MOST_THREADS = 256
 LEAST = {"batch_size": 1, "validation_blocks": 1, "num_workers": 0, "seed": 0}
 """What stands for a setting that a kind of data does not have."""
 IDENTITY_VERSION = 1
@@ -80,8 +79,11 @@ class RunSpec:
     """The run that it continues."""
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> RunSpec:
+    def from_config(cls, config: dict[str, Any], lightning: Mapping[str, Any]) -> RunSpec:
         """The run of a resolved configuration; the hash is that of its identity.
+
+        Args:
+            lightning: Lightning's own defaults of the Trainer's settings.
 
         Raises:
             ValueError: when a setting of the objective, of the data or of the evaluation is refused.
@@ -93,10 +95,12 @@ class RunSpec:
             if config[setting] < 1:
                 raise ValueError(f"{setting} must be at least 1, but is {config[setting]}")
         check_seed(config["seed_everything"])
+        if not 0 <= config["threads"] <= MOST_THREADS:
+            raise ValueError(f"threads must be from 0 to {MOST_THREADS}, but is {config['threads']}")
         evaluation = EvaluationConfig.from_plain(config["evaluation"])
         traits = _checked_traits(config["model"], _checked_block_length(config["data"]))
-        parents = start_of(config), continued_by(config)
-        return cls(name, content_hash(identity(config)), Path(config["results"]), traits, config, evaluation, *parents)
+        parents, digest = (start_of(config), continued_by(config)), content_hash(identity(config, lightning))
+        return cls(name, digest, Path(config["results"]), traits, config, evaluation, *parents)
 
     @property
     def directory(self) -> Path:
@@ -143,11 +147,12 @@ def continued_by(config: Mapping[str, Any]) -> Start | None:
     return found
 
 
-def identity(config: Mapping[str, Any]) -> dict[str, Any]:
+def identity(config: Mapping[str, Any], lightning: Mapping[str, Any]) -> dict[str, Any]:
     """What determines the weights of a run, of its resolved configuration as plain values.
 
-    Neither what is measured, recorded or shown, nor any value that equals its default: a new setting that is off by
-    default leaves the hash of every run alone. A run that it starts from or continues is known by its hash alone.
+    Neither what is measured, recorded or shown, nor any value that equals its default, of the Trainer's that of
+    `lightning`: a new setting that is off by default leaves the hash of every run alone. A run that it starts from or
+    continues is known by its hash alone.
     """
     settings = {name: value for name, value in config["model"]["init_args"].items() if name != "start"}
     start, continued = start_of(config), continued_by(config)
@@ -156,15 +161,13 @@ def identity(config: Mapping[str, Any]) -> dict[str, Any]:
         "seed_everything": config["seed_everything"],
         "model": shortened({**config["model"], "init_args": settings}),
         "data": trained_on(config["data"]),
-        "trainer": _trainer_identity(config["trainer"]),
+        "trainer": _trainer_identity(config["trainer"], {**lightning, **TRAINER_DEFAULTS}),
         **({"start": start.identity} if start else {}),
         **({"continue": continued.identity} if continued else {}),
     }
 
 
-def _trainer_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = inspect.signature(pl.Trainer.__init__).parameters
-    defaults = {name: parameter.default for name, parameter in parameters.items()} | TRAINER_DEFAULTS
+def _trainer_identity(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: shortened(value)
         for name, value in settings.items()

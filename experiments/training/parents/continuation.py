@@ -38,7 +38,7 @@ def check_continuation(config: Mapping[str, Any], parent: Start) -> None:
     """Raises ValueError when the run that is continued is not done, or differs in more than its budget."""
     require_done(parent.run)
     ours, theirs = (
-        {path: value for path, value in leaves(identity(one)) if not path.startswith(MAY_DIFFER)}
+        {path: value for path, value in leaves(identity(one, {})) if not path.startswith(MAY_DIFFER)}
         for one in (config, read_yaml(parent.run / run_directory.CONFIG))
     )
     unset = "its default"

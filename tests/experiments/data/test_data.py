@@ -4,7 +4,6 @@ import itertools
 import os
 import pickle
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -116,13 +115,13 @@ def first(loader, count):
 def test_batches_hold_the_blocks_they_name(data):
     blocks = data.packed.blocks("train")
     expected = batches(5, blocks=len(blocks), batch_size=4, seed=0)
-    for batch, items in zip(first(data.train_dataloader(), 5), expected, strict=True):
+    for batch, items in zip(first(data.train_batches(), 5), expected, strict=True):
         assert all(tensor.dtype == torch.int64 for tensor in batch[:3]) and batch.word_starts_BT.dtype == torch.bool
         assert list(zip(batch.epoch_B.tolist(), batch.index_B.tolist(), strict=True)) == items
         assert batch.tokens_BT.tolist() == blocks[batch.index_B.numpy()].tolist()
 
 
-@pytest.mark.parametrize("loader", ["train_dataloader", "validation_batches"])
+@pytest.mark.parametrize("loader", ["train_batches", "validation_batches"])
 def test_batches_do_not_depend_on_workers(tmp_path, loader):
     alone = first(getattr(make(tmp_path), loader)(), 12)
     helped = first(getattr(make(tmp_path, num_workers=2), loader)(), 12)
@@ -132,12 +131,10 @@ def test_batches_do_not_depend_on_workers(tmp_path, loader):
     )
 
 
-def test_the_stream_goes_on_where_the_trainer_stands(data):
-    whole = first(data.train_dataloader(), 12)
-    data.trainer = SimpleNamespace(global_step=3, accumulate_grad_batches=2, global_rank=0, world_size=1)
-    assert torch.equal(first(data.train_dataloader(), 1)[0].index_B, whole[6].index_B)
-    data.trainer = SimpleNamespace(global_step=0, accumulate_grad_batches=1, global_rank=1, world_size=2)
-    assert torch.equal(first(data.train_dataloader(), 3)[2].index_B, whole[5].index_B)
+def test_the_stream_goes_on_at_any_batch_of_any_rank(data):
+    whole = first(data.train_batches(), 12)
+    assert torch.equal(first(data.train_batches(6), 1)[0].index_B, whole[6].index_B)
+    assert torch.equal(first(data.train_batches(0, rank=1, world_size=2), 3)[2].index_B, whole[5].index_B)
 
 
 def test_validation_reads_the_same_blocks_each_time_spread_over_all(tmp_path):
@@ -190,15 +187,15 @@ def test_workers_start_without_the_threads_of_tokenizers(tmp_path, monkeypatch):
     data = make(tmp_path, num_workers=1)
     seen = torch.tensor([0])
     monkeypatch.setattr(data, "batch_of", lambda *_: seen + len(os.environ.get(PARALLELISM, "")))
-    assert next(iter(data.train_dataloader())).item() == len("false")
+    assert next(iter(data.train_batches())).item() == len("false")
     assert PARALLELISM not in os.environ
     monkeypatch.setenv(PARALLELISM, "true")
-    assert next(iter(data.train_dataloader())).item() == len("true")
+    assert next(iter(data.train_batches())).item() == len("true")
     assert os.environ[PARALLELISM] == "true"
 
 
 def test_a_worker_is_sent_no_blocks(data):
-    dataset = data.train_dataloader().dataset
+    dataset = data.train_batches().dataset
     next(iter(dataset))
     assert len(pickle.dumps(dataset)) < data.packed.blocks("train").nbytes
 

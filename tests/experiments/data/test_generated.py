@@ -33,10 +33,10 @@ def test_ranks_share_out_the_stream_and_a_late_start_skips():
 
 def test_blocks_come_again_from_their_index_with_any_number_of_workers():
     data, parallel = make_data(seed=5), make_data(seed=5, num_workers=2)
-    for one, other in zip(first(data.train_dataloader(), 5), first(parallel.train_dataloader(), 5), strict=True):
+    for one, other in zip(first(data.train_batches(), 5), first(parallel.train_batches(), 5), strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one[:3], other[:3], strict=True))
         assert one.word_starts_BT is None
-    batch = next(iter(data.train_dataloader()))
+    batch = next(iter(data.train_batches()))
     again = data.batch_of("train", [(0, int(index)) for index in batch.index_B])
     assert torch.equal(batch.tokens_BT, again.tokens_BT)
     validation = torch.cat([b.tokens_BT for b in data.validation_batches()])

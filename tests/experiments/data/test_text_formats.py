@@ -58,7 +58,7 @@ def test_files_become_blocks_and_pairs(tmp_path, name, write, options):
     corpus = LocalText(str(tmp_path / name), validation=0.2, **options)
     data = TextData(corpus, TokenizerConfig(size=300), block_length=32, batch_size=4, root=str(tmp_path / "data"))
     data.prepare_data()
-    assert next(iter(data.train_dataloader())).tokens_BT.shape == (4, 32)
+    assert next(iter(data.train_batches())).tokens_BT.shape == (4, 32)
     assert len(data.validation_sentences(100).texts) > 50
     # Of bytes, a Chinese sentence has more than a block holds.
     longest = 30

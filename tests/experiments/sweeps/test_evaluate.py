@@ -13,7 +13,7 @@ from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.records.checkpoints import complete
 from experiments.training import measure
 from experiments.training.command_line import ObjectiveCLI
-from experiments.training.commands import planned
+from experiments.training.commands import opened
 from tests.support.tiny import METRICS, fit_arguments, half_done, only_run, run_config, write_text
 
 
@@ -102,7 +102,7 @@ def test_what_a_killed_process_of_the_same_number_left_is_not_taken_over(run, te
 def test_back_to_the_old_list_after_a_kill(run, text, monkeypatch):
     """Killed between the rows and what says that they are there, with another list, and then the old one again."""
     before = recorded(run)
-    cli = planned(fit_arguments(config(text, cloze(0.5)), run.parent.parent))
+    cli = opened(fit_arguments(config(text, cloze(0.5)), run.parent.parent))
 
     class Killed(BaseException):
         pass

@@ -10,7 +10,7 @@ from experiments.records import durable, metrics_file, quantities, run_directory
 from experiments.records.checkpoints import complete
 from experiments.training import measure
 from experiments.training.command_line import ObjectiveCLI
-from experiments.training.commands import planned
+from experiments.training.commands import opened
 from tests.support.tiny import METRICS, fit_arguments, only_run, run_config
 
 EXAMPLES = "tests.examples"
@@ -92,7 +92,7 @@ def test_stopped_at_any_snapshot_it_goes_on_to_the_same_records(runs, few, monke
         original(*arguments)
 
     configs = ["--config", f"{few}/config.yaml", "--config", str(more(few))]
-    cli = planned(["fit", *configs, "--results", str(few.parent.parent)], [EXAMPLES])
+    cli = opened(["fit", *configs, "--results", str(few.parent.parent)], [EXAMPLES])
     monkeypatch.setattr(owner, place, die)
     with pytest.raises(Killed):
         measure.measure_run(few, cli)
