@@ -14,6 +14,7 @@ from analysis.statistics.intervals import Interval, Measured, paired_difference
 from analysis.statistics.item_errors import final_scores, last_measured
 from experiments.records.quantities import Quantity
 
+CHANCE = "chance"
 BOUNDED = {"causal": "causal models", "all": "any model"}
 
 
@@ -65,7 +66,7 @@ def levels_of(group: Results, score: Quantity) -> list[Level]:
     levels = []
     if score.chance is not None:
         chance = {arm.name: {run.seed: Measured(score.chance) for run in arm.runs} for arm in group.arms}
-        levels.append(Level(score, "chance", "", chance))
+        levels.append(Level(score, CHANCE, "", chance))
     for quantity in group.quantities:
         if quantity.level_of == score.name:
             by_seed = {arm.name: _last_values(arm, quantity) for arm in group.arms}
