@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,12 @@ def add_below(figure: Figure, inches: float) -> None:
 
 def text_width(texts: Iterable[str]) -> float:
     """Inches of the longest of some texts."""
-    font = FontProperties(size=FONT)
-    return max((text_to_path.get_text_width_height_descent(text, font, False)[0] for text in texts), default=0.0) / 72
+    return max(map(_width, texts), default=0.0)
+
+
+@lru_cache(maxsize=10_000)
+def _width(text: str) -> float:
+    return text_to_path.get_text_width_height_descent(text, FontProperties(size=FONT), False)[0] / 72
 
 
 def explain_empty(ax: Axes, why: str) -> None:
