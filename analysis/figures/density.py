@@ -10,8 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analysis.figures.arm_styles import arm_styles, draw_legend
-from analysis.figures.artists import Stroke, draw_strokes
-from analysis.figures.panels import LEFT, explain_empty, panels
+from analysis.figures.panels import LEFT, Stroke, draw_strokes, explain_empty, panels
 from analysis.figures.seeds import NARROW, beside, draw_curves, name_rows, seed_handle
 from analysis.figures.style import Drawing
 from analysis.records.labels import AXES

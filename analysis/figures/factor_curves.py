@@ -10,8 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmStyle, arm_styles, place_legend
-from analysis.figures.artists import Stroke, draw_strokes
-from analysis.figures.panels import panels
+from analysis.figures.panels import Stroke, draw_strokes, panels
 from analysis.figures.seeds import log_values, seed_handle
 from analysis.figures.style import Drawing, plain
 from analysis.records.factors import Factor

@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures.arm_styles import arm_styles
-from analysis.figures.artists import Stroke, draw_strokes
-from analysis.figures.panels import GREY
+from analysis.figures.panels import GREY, Stroke, draw_strokes
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
 from analysis.statistics.levels import CHANCE, Level, levels_of

@@ -1,19 +1,25 @@
-"""Panels of a figure: where they stand, and their ticks."""
+"""Panels of a figure: where they stand, what is drawn in them, and their ticks. All is drawn as few artists: matplotlib
+takes as long for one as for a hundred places."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import NullLocator
+from numpy.typing import ArrayLike
+
+from analysis.records.run_records import Array
 
 FONT = 9
 """Size of text."""
@@ -22,6 +28,8 @@ LEFT, RIGHT, TOP, BOTTOM = 0.85, 0.15, 0.3, 0.5
 """Inches around the frame of a panel, for its ticks, labels and title. Margins that are fixed take no time to find."""
 TICK, PAD, TEXT = 0.04, 0.08, 0.13
 """Inches of the mark of a tick, from the frame to its label, and of a line of text."""
+GAP = np.full((1, 2), np.nan)
+"""Breaks a line."""
 
 
 def panels(
@@ -74,6 +82,39 @@ def explain_empty(ax: Axes, why: str) -> None:
     ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", va="center", color=GREY)
     ax.set_xticks([])
     ax.set_yticks([])
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A line through (n, 2) places, or marks at them."""
+
+    places: ArrayLike
+    color: str
+    line: Any = "-"
+    marker: str = ""
+
+
+def draw_strokes(ax: Axes, strokes: Iterable[Stroke], **look: Any) -> None:
+    """Those of one colour, line and marker are one artist; `look` is what else a Line2D takes, the same for all."""
+    alike: dict[tuple[Any, ...], list[ArrayLike]] = {}
+    for stroke in strokes:
+        if np.size(stroke.places):
+            alike.setdefault((stroke.color, stroke.line, stroke.marker), []).extend((stroke.places, GAP))
+    for (color, line, marker), parts in alike.items():
+        x, y = np.concatenate(parts).T
+        ax.plot(x, y, color=color, ls=line, marker=marker, **look)
+
+
+def draw_bands(ax: Axes, bands: Sequence[tuple[Array, Array, Array, Any]]) -> None:
+    """Areas between two curves, by x, low, high and colour, with gaps where either is not known. They widen no axis."""
+    outlines, colors = [], []
+    for x, low, high, color in bands:
+        known = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+        for run in np.split(known, np.flatnonzero(np.diff(known) > 1) + 1):
+            if run.size > 1:
+                outlines.append(np.vstack([np.c_[x[run], low[run]], np.c_[x[run], high[run]][::-1]]))
+                colors.append(color)
+    ax.add_collection(PolyCollection(outlines, facecolors=colors, lw=0), autolim=False)
 
 
 def draw_ticks(ax: Axes) -> None:

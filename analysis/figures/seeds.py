@@ -13,8 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from analysis.figures.arm_styles import ArmStyle
-from analysis.figures.artists import Stroke, draw_bands, draw_strokes
-from analysis.figures.panels import GREY, panels, text_width
+from analysis.figures.panels import GREY, Stroke, draw_bands, draw_strokes, panels, text_width
 from analysis.figures.style import plain
 from analysis.records.labels import AXES
 from analysis.records.run_records import Arm

@@ -64,7 +64,8 @@ def test_quoted_cells_are_read_line_by_line(tmp_path):
     metrics_file.append_rows(path, ROWS)
     path.write_text(path.read_text().replace("train/loss", '"train/loss"', 1))
     assert metrics_file.read_metrics(tmp_path) == ROWS
-    path.write_text(path.read_text().replace('"train/loss"', '"train/loss', 1))
+    text = path.read_text().replace('"train/loss"', '"train/loss', 1)
+    path.write_text(text.replace("validation/loss", 'validation/loss"', 1))
     with pytest.raises(ValueError, match="line 2 is damaged"):
         metrics_file.read_metrics(tmp_path)
 
