@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from analysis.records.run_records import Array
@@ -118,8 +117,8 @@ def draw_bands(ax: Axes, bands: Sequence[tuple[Array, Array, Array, Any]]) -> No
 
 
 def draw_ticks(ax: Axes) -> None:
-    """Put grid, ticks and labels in the place of matplotlib's own, which take longer to draw than all else in a figure:
-    it has five artists for each tick. To be called when nothing changes any more."""
+    """Put grid, ticks and labels in the place of matplotlib's own axes, which take longer to draw than all else in a
+    figure: they have five artists for each tick. To be called when nothing changes any more."""
     figure, place = ax.figure, ax.get_position()
     if not ax.axison or not isinstance(figure, Figure):
         return
@@ -134,10 +133,11 @@ def draw_ticks(ax: Axes) -> None:
         ax.text(at, -PAD / tall, label, transform=ax.transAxes, ha="center", va="top")
     for at, label in zip(y, y_labels, strict=True):
         ax.text(-PAD / wide, at, label, transform=ax.transAxes, ha="right", va="center_baseline")
-    ax.xaxis.set_label_coords(0.5, -(2 * PAD + TEXT) / tall)
-    ax.yaxis.set_label_coords(-(2 * PAD + text_width(y_labels)) / wide, 0.5)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(NullLocator())
+    below, beside = -(2 * PAD + TEXT) / tall, -(2 * PAD + text_width(y_labels)) / wide
+    ax.text(0.5, below, ax.get_xlabel(), transform=ax.transAxes, ha="center", va="top")
+    ax.text(beside, 0.5, ax.get_ylabel(), transform=ax.transAxes, ha="right", va="center", rotation=90)
+    ax.xaxis.set_visible(False)
+    ax.yaxis.set_visible(False)
 
 
 def _draw(ax: Axes, lines: Sequence[tuple[tuple[float, float], ...]], **look: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
 from analysis.statistics.compare import mean_final_score
 from analysis.statistics.intervals import Interval, Measured, paired_difference
-from analysis.statistics.item_errors import final_scores, last_measured
+from analysis.statistics.item_errors import CACHED, final_scores, last_measured
 from experiments.records.quantities import Quantity
 
 CHANCE = "chance"
@@ -33,7 +34,7 @@ class Level:
     def in_words(self) -> str:
         return f"{self.name}: bound for {BOUNDED[self.bounds]}" if self.bounds else self.name
 
-    @property
+    @cached_property
     def value(self) -> float | None:
         """The value that all arms share; None where they differ."""
         values = [one.value for seeds in self.by_seed.values() for one in seeds.values()]
@@ -61,6 +62,7 @@ class Level:
         return Missing(f"not recorded by {arm.name}") if scores else arm.why_missing(self.score)
 
 
+@lru_cache(maxsize=CACHED)
 def levels_of(group: Results, score: Quantity) -> list[Level]:
     """Chance and the other baselines, then the bounds; each from the worst to the best."""
     levels = []

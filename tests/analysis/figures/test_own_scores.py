@@ -31,3 +31,11 @@ def test_each_panel_has_the_level_of_its_own_arm(two_data_groups):
     words = "Bayes loss: bound for any model (by arm)"
     assert words in [text.get_text() for text in legend(first.figure)]
     assert words not in [text.get_text() for text in legend(second.figure)]
+
+
+def test_budgets_are_labelled_below_each_column_and_are_the_same_in_all_panels(three_objectives):
+    (drawing,) = drawn(three_objectives)
+    axes = drawing.figure.axes
+    assert len({ax.get_xlim() for ax in axes}) == 1 and len(axes) == 10
+    assert [i for i, ax in enumerate(axes) if ax.get_xlabel()] == [6, 7, 8, 9]
+    assert [i for i, ax in enumerate(axes) if ax.get_ylabel()] == [0, 4, 8]

@@ -44,15 +44,17 @@ def test_ticks_stand_where_matplotlib_has_them(draw):
                 if -1e-6 <= share <= 1 + 1e-6:
                     labels.append(tick.label1.get_text())
                     places.append(share)
-        assert [text.get_text() for text in ours.texts] == labels
-        assert [max(text.get_position()) for text in ours.texts] == pytest.approx(places)
+        *ticks, x_label, y_label = ours.texts
+        assert (x_label.get_text(), y_label.get_text()) == (theirs.get_xlabel(), theirs.get_ylabel())
+        assert [text.get_text() for text in ticks] == labels
+        assert [max(text.get_position()) for text in ticks] == pytest.approx(places)
         grid, marks = (
             [part for line, part in pieces(ours) if line.get_color() == color and len(part) == 2]
             for color in ("#E3E3E3", "black")
         )
         assert len(marks) == len(labels)
         assert len(grid) == len(labels) - (3 if draw is rows else 0)
-        assert len(ours.get_xticks()) == len(ours.get_yticks()) == 0
+        assert not ours.xaxis.get_visible() and not ours.yaxis.get_visible()
 
 
 def test_a_label_is_the_whole_number():
@@ -60,7 +62,7 @@ def test_a_label_is_the_whole_number():
         _, (ax,) = panels(1, 1)
         ax.plot([0, 3e9], [0, 2.5e-7])
         draw_ticks(ax)
-    labels = [float(text.get_text().replace("−", "-")) for text in ax.texts]
+    labels = [float(text.get_text().replace("−", "-")) for text in ax.texts if text.get_text()]
     assert {2e9, 2e-7} <= {*labels}
 
 
