@@ -48,7 +48,7 @@ LAYERS = {
     ],
     "analysis": [["records"], ["statistics"], ["tables"], ["figures"], ["sections"], ["templates", "report"]],
 }
-MOST_FILES = 12
+MOST_FILES = 13
 LONGEST_FILE = 400
 
 

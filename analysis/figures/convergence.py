@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
-from analysis.figures.seeds import budget_axis, draw_dots, name_rows, seed_handle
-from analysis.figures.style import GREY, Drawing, panels, plain
+from analysis.figures.panels import GREY, panels
+from analysis.figures.seeds import Dots, budget_axis, draw_dots, name_rows, row_panels, seed_handle
+from analysis.figures.style import Drawing, plain
 from analysis.records.labels import AXES, listed, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
@@ -46,10 +47,14 @@ def budgets_figure(group: Results, thresholds: ThresholdsByQuantity, axis: str) 
 
 def _budgets_panel(ax: Axes, group: Results, thresholds: Sequence[Threshold], axis: str) -> None:
     styles = arm_styles(group)
-    drawn: list[float] = []
-    for row, threshold in enumerate(thresholds):
-        for arm, shift in zip(group.arms, _shifts(len(group.arms)), strict=True):
-            drawn += _draw_crossings(ax, arm, threshold, axis, row + shift, styles[arm.name])
+    rows = [
+        _crossing_dots(arm, threshold, axis, row + shift, styles[arm.name])
+        for row, threshold in enumerate(thresholds)
+        for arm, shift in zip(group.arms, _shifts(len(group.arms)), strict=True)
+    ]
+    draw_dots(ax, rows)
+    drawn = [value for row in rows for value in row.values]
+    for row in range(len(thresholds)):
         ax.axhline(row + 0.5, color="#E3E3E3", lw=0.8)
     name_rows(ax, [threshold.shown for threshold in thresholds])
     ax.set_ylabel("threshold")
@@ -64,17 +69,14 @@ def _shifts(count: int) -> list[float]:
     return [0.0] if count == 1 else np.linspace(-reach, reach, count).tolist()
 
 
-def _draw_crossings(ax: Axes, arm: Arm, threshold: Threshold, axis: str, y: float, style: ArmStyle) -> list[float]:
-    """Draw one arm at one threshold; returns the positive budgets drawn."""
+def _crossing_dots(arm: Arm, threshold: Threshold, axis: str, y: float, style: ArmStyle) -> Dots:
+    """One arm at one threshold, by its positive budgets."""
     found = counted_crossings(arm, threshold, axis)
     mean = mean_budget(found)
     reached = [c.budget for c in found.values() if c.kind == "reached"]
-    draw_dots(ax, reached, mean if isinstance(mean, Interval) else None, y, style)
-    bounds = [c for c in found.values() if c.kind != "reached" and c.budget > 0]
-    for bound in bounds:
-        marker = "<" if bound.kind == "early" else ">"
-        ax.plot([bound.budget], [y], ls="", marker=marker, ms=6, color=style.color)
-    return [*reached, *(bound.budget for bound in bounds)]
+    early = [c.budget for c in found.values() if c.kind == "early" and c.budget > 0]
+    later = [c.budget for c in found.values() if c.kind in ("never", "unfinished") and c.budget > 0]
+    return Dots(y, style, reached, mean if isinstance(mean, Interval) else None, early, later)
 
 
 def budget_ratios_figure(
@@ -86,10 +88,10 @@ def budget_ratios_figure(
     if not rows or not paired:
         return None
     height = 0.9 + len(rows) * (0.22 + 0.15 * len(paired))
-    figure, axes = panels(len(AXES), len(AXES), width=3.1, height=height)
+    names = [f"{with_unit(row.quantity)} = {row.shown}" for row in rows]
+    figure, axes = row_panels(names, len(AXES), len(AXES), width=3.1, height=height)
     for ax, axis in zip(axes, AXES, strict=True):
         _ratios_panel(ax, group, paired, rows, axis)
-    name_rows(axes[0], [f"{with_unit(row.quantity)} = {row.shown}" for row in rows])
     bound = Line2D([], [], ls="", marker=">", ms=6, color=GREY, label="bound only, one side is censored")
     draw_legend(figure, [pair.arm for pair in paired], group, [seed_handle(), bound])
     references = listed(dict.fromkeys(pair.reference.name for pair in paired))
@@ -105,31 +107,29 @@ def _ratios_panel(
     ax: Axes, group: Results, pairs: Sequence[Comparison], thresholds: Sequence[Threshold], axis: str
 ) -> None:
     styles = arm_styles(group)
-    drawn: list[float] = []
+    rows: list[Dots] = []
     for row, threshold in enumerate(thresholds):
-        here: list[float] = []
-        for pair, shift in zip(pairs, _shifts(len(pairs)), strict=True):
-            here += _draw_ratios(ax, pair, threshold, axis, row + shift, styles[pair.arm.name])
-        if not here:
+        here = [
+            _ratio_dots(pair, threshold, axis, row + shift, styles[pair.arm.name])
+            for pair, shift in zip(pairs, _shifts(len(pairs)), strict=True)
+        ]
+        if not any(dots.values for dots in here):
             place = ax.get_yaxis_transform()
             ax.text(0.98, row, "no ratio is known", transform=place, ha="right", va="center", color=GREY)
-        drawn += here
+        rows += here
+    draw_dots(ax, rows)
     ax.axvline(1, color=GREY, lw=1)
-    name_rows(ax, [""] * len(thresholds))
-    _ratio_axis(ax, drawn)
+    _ratio_axis(ax, [value for row in rows for value in row.values])
     ax.set_title(AXES[axis].label)
     ax.set_xlabel("ratio of budgets")
 
 
-def _draw_ratios(ax: Axes, pair: Comparison, threshold: Threshold, axis: str, y: float, style: ArmStyle) -> list[float]:
-    """Draw one pair at one threshold; returns the ratios and bounds drawn."""
+def _ratio_dots(pair: Comparison, threshold: Threshold, axis: str, y: float, style: ArmStyle) -> Dots:
+    """One pair at one threshold."""
     found = paired_budget_ratios(pair, threshold, axis)
     interval = found.interval
-    exact = list(found.exact.values())
-    draw_dots(ax, exact, interval if isinstance(interval, Interval) else None, y, style)
-    for bounds, marker in ((found.at_least, ">"), (found.at_most, "<")):
-        ax.plot(list(bounds.values()), [y] * len(bounds), ls="", marker=marker, ms=6, color=style.color)
-    return [*exact, *found.at_least.values(), *found.at_most.values()]
+    mean = interval if isinstance(interval, Interval) else None
+    return Dots(y, style, [*found.exact.values()], mean, [*found.at_most.values()], [*found.at_least.values()])
 
 
 def _ratio_axis(ax: Axes, drawn: Sequence[float]) -> None:
@@ -141,5 +141,6 @@ def _ratio_axis(ax: Axes, drawn: Sequence[float]) -> None:
     powers = np.arange(np.ceil(np.log2(low)), np.floor(np.log2(high)) + 1)
     step = max(1, -(-powers.size // 6))
     ticks = 2.0 ** powers[powers % step == 0]
-    ax.set_xticks(ticks, [f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}" for tick in ticks])
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" if tick >= 1 else f"1/{1 / tick:g}" for tick in ticks]))
     ax.xaxis.set_minor_locator(NullLocator())

@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from analysis.figures.arm_styles import ArmStyle, arm_styles, draw_legend
-from analysis.figures.seeds import draw_curves, name_rows, seed_handle
-from analysis.figures.style import Drawing, explain_empty, panels, plain
+from analysis.figures.arm_styles import arm_styles, draw_legend
+from analysis.figures.panels import LEFT, Stroke, draw_strokes, explain_empty, panels
+from analysis.figures.seeds import NARROW, beside, draw_curves, log_values, name_rows, seed_handle
+from analysis.figures.style import Drawing, plain
 from analysis.records.labels import AXES, unit_and_direction
 from analysis.records.results import Results
 from analysis.records.run_records import RunRecords
@@ -30,15 +31,17 @@ def density_figure(group: Results) -> Drawing | None:
     if not any(found.values()):
         return None
     styles = arm_styles(group)
-    figure, (targets, per_token, per_flop) = panels(3, 3, width=3.9, height=max(2.7, 1.0 + 0.3 * len(group.arms)))
+    height, left = max(2.7, 1.0 + 0.3 * len(group.arms)), [LEFT, beside(list(found)), NARROW]
+    figure, (targets, per_token, per_flop) = panels(3, 3, width=3.9, height=height, left=left)
     draw_targets(targets, group)
     targets.set_title("supervision received")
-    for y, (name, runs) in enumerate(found.items()):
-        _draw_bar(per_token, [d.realised for d in runs], y, styles[name])
-        _draw_bar(per_flop, [d.per_gigaflop for d in runs if d.per_gigaflop is not None], y, styles[name])
-        nominal = next((d.nominal for d in runs if d.nominal is not None), None)
-        if nominal is not None:
-            per_token.plot([nominal] * 2, [y - 0.38, y + 0.38], color="black", lw=2)
+    colors = [styles[name].color for name in found]
+    _draw_bars(per_token, [[d.realised for d in runs] for runs in found.values()], colors)
+    yields = [[d.per_gigaflop for d in runs if d.per_gigaflop is not None] for runs in found.values()]
+    _draw_bars(per_flop, yields, colors)
+    nominal = [next((d.nominal for d in runs if d.nominal is not None), None) for runs in found.values()]
+    known = [[(x, y - 0.38), (x, y + 0.38)] for y, x in enumerate(nominal) if x is not None]
+    draw_strokes(per_token, [Stroke(ends, "black") for ends in known], lw=2)
     name_rows(per_token, list(found))
     name_rows(per_flop, [""] * len(found))
     for ax in (per_token, per_flop):
@@ -49,7 +52,7 @@ def density_figure(group: Results) -> Drawing | None:
     per_token.set_xlabel("targets per token read")
     per_flop.set_title("yield")
     per_flop.set_xlabel("targets per 10⁹ FLOPs")
-    if not per_flop.patches:
+    if not any(yields):
         explain_empty(per_flop, "no FLOPs recorded")
     nominal_handle = Line2D([], [], ls="", marker="|", ms=11, mew=2, color="black", label="nominal")
     draw_legend(figure, group.arms, group, [seed_handle(), nominal_handle])
@@ -60,11 +63,14 @@ def density_figure(group: Results) -> Drawing | None:
     return Drawing("density", caption, figure)
 
 
-def _draw_bar(ax: Axes, values: Sequence[float], y: int, style: ArmStyle) -> None:
-    """The mean as a bar, the seeds as dots."""
-    if values:
-        ax.barh(y, float(np.mean(values)), height=0.55, color=style.color, alpha=0.75)
-        ax.plot(values, [y] * len(values), ls="", marker="o", ms=3.5, mfc="white", mec=style.color)
+def _draw_bars(ax: Axes, rows: Sequence[Sequence[float]], colors: Sequence[str]) -> None:
+    """The mean of each row as a bar, the seeds as dots."""
+    bars = [(y, float(np.mean(values)), colors[y]) for y, values in enumerate(rows) if values]
+    if bars:
+        at, means, of = zip(*bars, strict=True)
+        ax.barh(at, means, height=0.55, color=of, alpha=0.75)
+    dots = [Stroke([(value, y) for value in values], colors[y], "", "o") for y, values in enumerate(rows)]
+    draw_strokes(ax, dots, ms=3.5, mfc="white")
 
 
 def draw_targets(ax: Axes, group: Results) -> None:
@@ -107,8 +113,9 @@ def density_ladder_figure(group: Results, quantities: Sequence[Quantity]) -> Dra
             if score.low is not None and score.high is not None:
                 ax.plot([rung.density] * 2, [score.low, score.high], color=style.color, lw=1.6)
             ax.plot([rung.density], [score.mean], style.marker, ms=7, color=style.color, mec="white", mew=0.6)
-        if quantity.scale == "log" and all(rung.scores[axis].mean > 0 for rung in found.values()):
-            ax.set_yscale("log")
+        means = [rung.scores[axis].mean for rung in found.values()]
+        if quantity.scale == "log" and min(means) > 0:
+            log_values(ax, min(means), max(means), 0.12)
         _density_axis(ax, sorted(rung.density for rung in found.values()))
         ax.set_title(f"{plain(quantity.label)}, at equal {AXES[axis].label}")
         ax.set_ylabel(unit_and_direction(quantity))

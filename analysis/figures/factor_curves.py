@@ -10,8 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from analysis.figures.arm_styles import BLUE, MARKERS, OTHERS, VERMILION, ArmStyle, arm_styles, place_legend
-from analysis.figures.seeds import seed_handle
-from analysis.figures.style import Drawing, panels, plain
+from analysis.figures.panels import Stroke, draw_strokes, panels
+from analysis.figures.seeds import log_values, seed_handle
+from analysis.figures.style import Drawing, plain
 from analysis.records.factors import Factor
 from analysis.records.labels import listed, unit_and_direction
 from analysis.records.results import Results
@@ -23,6 +24,7 @@ from experiments.records.quantities import Quantity
 
 MOST_LEVELS = 4
 """Level lines of more arms would hide the curves."""
+MOST_TICKS = 7
 WIDE_SPAN = 10
 """Settings that span more than this factor are drawn on a log scale."""
 
@@ -78,22 +80,23 @@ def _line_styles(group: Results, lines: Sequence[Line], used: set[str]) -> list[
 
 def _draw_line(ax: Axes, line: Line, quantity: Quantity, style: ArmStyle, log: bool) -> list[float]:
     """Returns the scores drawn."""
-    drawn: list[float] = []
+    seeds: list[tuple[float, float]] = []
+    bars: list[list[tuple[float, float]]] = []
     means: list[tuple[float, float]] = []
     for setting, arm in line.arms.items():
         measured = final_scores(arm, quantity).values()
         if not measured:
             continue
-        scores = [one.value for one in measured]
         x, mean = float(setting), (log_interval_of if log else interval_of)(measured)
-        ax.plot([x] * len(scores), scores, ls="", marker="o", ms=4, mfc="none", mec=style.color, alpha=0.7)
+        seeds += [(x, one.value) for one in measured]
         if mean.low is not None and mean.high is not None:
-            ax.plot([x, x], [mean.low, mean.high], color=style.color, lw=1.6)
+            bars.append([(x, mean.low), (x, mean.high)])
         means.append((x, mean.mean))
-        drawn += scores
+    draw_strokes(ax, [Stroke(seeds, style.color, "", "o")], ms=4, mfc="none", alpha=0.7)
+    draw_strokes(ax, [Stroke(ends, style.color) for ends in bars], lw=1.6)
     x_of, y_of = [x for x, _ in means], [y for _, y in means]
     ax.plot(x_of, y_of, ls=style.line, lw=1.2, marker=style.marker, ms=6.5, color=style.color, mec="white", mew=0.6)
-    return drawn
+    return [score for _, score in seeds]
 
 
 def _draw_level(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle, log: bool) -> list[float]:
@@ -106,12 +109,10 @@ def _draw_level(ax: Axes, arm: Arm, quantity: Quantity, style: ArmStyle, log: bo
 
 
 def _scale(ax: Axes, factor: Factor, settings: Sequence[float | str], drawn: Sequence[float], log: bool) -> None:
-    """A tick at every setting; a log axis where settings span decades."""
+    """Ticks at settings, as many as there is room for; a log axis where settings span decades."""
     low, high = min(drawn), max(drawn)
     if log:
-        ax.set_yscale("log")
-        margin = (high / low) ** 0.12 if high > low else 1.2
-        ax.set_ylim(low / margin, high * margin)
+        log_values(ax, low, high, 0.12)
     else:
         margin = 0.12 * (high - low) or 0.05
         ax.set_ylim(low - margin, high + margin)
@@ -119,7 +120,8 @@ def _scale(ax: Axes, factor: Factor, settings: Sequence[float | str], drawn: Seq
     if numbers[0] > 0 and numbers[-1] / numbers[0] > WIDE_SPAN:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(numbers, [factor.text(number) for number in numbers])
+    shown = numbers[:: -(-len(numbers) // MOST_TICKS)]
+    ax.set_xticks(shown, [factor.text(number) for number in shown])
     ax.set_xlabel(factor.name)
 
 

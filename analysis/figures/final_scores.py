@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.figures.arm_styles import arm_styles, draw_legend
 from analysis.figures.levels import draw_levels
-from analysis.figures.seeds import draw_dots, name_rows, seed_handle
-from analysis.figures.style import Drawing, panels, plain
+from analysis.figures.seeds import Dots, draw_dots, row_panels, seed_handle
+from analysis.figures.style import Drawing, plain
 from analysis.records.labels import unit_and_direction
 from analysis.records.results import Results
 from analysis.statistics.compare import mean_final_score
@@ -26,11 +26,10 @@ def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawi
         return None
     levels = {level.name for quantity in quantities for level in levels_of(group, quantity)}
     height = 0.9 + 0.3 * len(group.arms) + 0.13 * len(levels)
-    figure, axes = panels(len(quantities), 3, width=3.9, height=height)
+    figure, axes = row_panels([arm.name for arm in group.arms], len(quantities), 3, width=3.9, height=height)
     handles = [seed_handle()]
-    for i, (ax, quantity) in enumerate(zip(axes, quantities, strict=True)):
+    for ax, quantity in zip(axes, quantities, strict=True):
         handles += _final_scores_panel(ax, group, quantity)
-        name_rows(ax, [arm.name if i % 3 == 0 else "" for arm in group.arms])
     draw_legend(figure, group.arms, group, handles)
     caption = (
         "Final scores of finished runs: open dots are seeds, markers their mean, bars its 95 % interval "
@@ -41,13 +40,13 @@ def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawi
 
 def _final_scores_panel(ax: Axes, group: Results, quantity: Quantity) -> list[Line2D]:
     """Returns entries for the legend."""
-    styles, drawn = arm_styles(group), []
+    styles, rows = arm_styles(group), []
     for y, arm in enumerate(group.arms):
-        scores = list(arm.final_scores(quantity).values())
-        drawn += scores
         mean = mean_final_score(arm, quantity)
-        draw_dots(ax, scores, mean if isinstance(mean, Interval) else None, y, styles[arm.name])
-    if drawn:
+        scores = [*arm.final_scores(quantity).values()]
+        rows.append(Dots(y, styles[arm.name], scores, mean if isinstance(mean, Interval) else None))
+    draw_dots(ax, rows)
+    if drawn := [score for row in rows for score in row.seeds]:
         ax.set_xlim(*_with_margin(drawn))
     handles = draw_levels(ax, group, quantity, vertical=True)
     ax.xaxis.set_major_locator(MaxNLocator(5))

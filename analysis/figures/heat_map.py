@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
 
-from analysis.figures.style import GREY, Drawing, explain_empty, panels, plain
+from analysis.figures.panels import explain_empty, panels
+from analysis.figures.style import Drawing, plain
 from analysis.records.labels import unit_and_direction
 from analysis.records.results import Results
 from analysis.records.run_records import Missing
@@ -50,7 +51,7 @@ def _draw(ax: Axes, surface: Surface, quantity: Quantity, rows: Sequence[Any], c
     measured = {cell: list(final_scores(arm, quantity).values()) for cell, arm in surface.arms.items()}
     log = quantity.scale == "log" and all(one.value > 0 for some in measured.values() for one in some)
     means = {cell: (log_interval_of if log else interval_of)(some) for cell, some in measured.items() if some}
-    ax.set_title(plain(quantity.label))
+    ax.set_title(f"{plain(quantity.label)} ({unit_and_direction(quantity)})", fontsize=8.5)
     ax.grid(False)
     if not means:
         explain_empty(ax, "no finished run")
@@ -74,7 +75,7 @@ def _draw(ax: Axes, surface: Surface, quantity: Quantity, rows: Sequence[Any], c
     one, other = surface.factors
     ax.set_xticks(range(len(columns)), [other.text(setting) for setting in columns])
     ax.set_yticks(range(len(rows)), [one.text(setting) for setting in rows])
-    ax.set_xlabel(f"{other.name}\n({unit_and_direction(quantity)})", color=GREY)
+    ax.set_xlabel(other.name)
     ax.set_ylabel(one.name)
 
 

@@ -9,8 +9,9 @@ from matplotlib.lines import Line2D
 
 from analysis.figures.arm_styles import arm_styles, draw_legend
 from analysis.figures.levels import draw_levels
+from analysis.figures.panels import explain_empty, panels
 from analysis.figures.seeds import curves_by_arm, draw_curves
-from analysis.figures.style import Drawing, explain_empty, panels, plain
+from analysis.figures.style import Drawing, plain
 from analysis.records.labels import AXES, capitalised, unit_and_direction, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm

@@ -11,15 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures.arm_styles import arm_styles
-from analysis.figures.style import GREY
+from analysis.figures.panels import GREY, Stroke, draw_strokes
 from analysis.records.results import Results
 from analysis.records.run_records import Arm
-from analysis.statistics.levels import Level, levels_of
+from analysis.statistics.levels import CHANCE, Level, levels_of
 from experiments.records.quantities import Quantity
 
 DARK = "#333333"
-BASELINES: Any = ((0, (1, 2)), (0, (5, 2, 1, 2)), (0, (1, 4)), (0, (3, 3)))
-"""Lines of the first, second, third and fourth baseline of a score."""
+BASELINES: Any = ((0, (1, 2)), (0, (5, 2, 1, 2)), (0, (1, 4)), (0, (3, 3)), (0, (5, 2, 1, 2, 1, 2)), (0, (7, 4)))
+"""Lines of chance and of the other baselines, in the order declared: alike in all figures."""
 BOUNDS: Any = {"causal": (0, (5, 2)), "all": "-"}
 LABEL = 7.5
 """Font size of names beside the frame."""
@@ -48,23 +48,30 @@ def draw_levels(
     if not values:
         return []
     _widen(ax, values, vertical)
-    styles, handles = arm_styles(group), []
+    styles, handles, baselines = arm_styles(group), [], _baselines(group)
     for level in drawn:
-        line = _line(level, drawn)
+        line = BOUNDS[level.bounds] if level.bounds else BASELINES[baselines.index(level.name) % len(BASELINES)]
         if level.value is not None:
             (ax.axvline if vertical else ax.axhline)(level.value, color=_color(level), lw=1.1, ls=line, zorder=1.5)
-        for row, arm in enumerate(arms if level.value is None else ()):
-            value = level.of(arm)
-            if isinstance(value, float) and vertical:
-                ax.plot([value] * 2, [row - 0.42, row + 0.42], color=styles[arm.name].color, lw=1.3, ls=line)
-            elif isinstance(value, float):
-                ax.axhline(value, color=styles[arm.name].color, lw=1.1, ls=line, zorder=1.5)
+        elif vertical:
+            ends = {arm: [(value, row - 0.42), (value, row + 0.42)] for row, arm, value in _by_arm(level, arms)}
+            draw_strokes(ax, [Stroke(places, styles[arm.name].color, line) for arm, places in ends.items()], lw=1.3)
+        else:
+            ends = {arm: [(0, value), (1, value)] for _, arm, value in _by_arm(level, arms)}
+            strokes = [Stroke(places, styles[arm.name].color, line) for arm, places in ends.items()]
+            draw_strokes(ax, strokes, lw=1.1, zorder=1.5, transform=ax.get_yaxis_transform())
         if level.value is None or not beside:
             words = level.in_words if level.value is not None else f"{level.in_words} (by arm)"
             handles.append(Line2D([], [], color=_color(level), lw=1.1, ls=line, label=words))
     if beside:
         _name_beside(ax, [level for level in drawn if level.value is not None])
     return handles
+
+
+def _by_arm(level: Level, arms: Sequence[Arm]) -> list[tuple[int, Arm, float]]:
+    """The rows of arms with the values that are known of a level."""
+    found = [(row, arm, level.of(arm)) for row, arm in enumerate(arms)]
+    return [(row, arm, value) for row, arm, value in found if isinstance(value, float)]
 
 
 def _near(levels: Sequence[Level], limits: tuple[float, float]) -> list[Level]:
@@ -81,10 +88,10 @@ def _near(levels: Sequence[Level], limits: tuple[float, float]) -> list[Level]:
     return [level for level in near if level.score.scale == "linear" or min(level.values) > 0]
 
 
-def _line(level: Level, drawn: Sequence[Level]) -> Any:
-    if level.bounds:
-        return BOUNDS[level.bounds]
-    return BASELINES[[one for one in drawn if not one.bounds].index(level) % len(BASELINES)]
+def _baselines(group: Results) -> list[str]:
+    """The names of all baselines in a report."""
+    declared = (group.whole or group).quantities
+    return [*dict.fromkeys([CHANCE, *(one.label for one in declared if one.level_of and not one.bounds)])]
 
 
 def _color(level: Level) -> str:

@@ -7,12 +7,16 @@ from matplotlib.lines import Line2D
 from analysis.figures.arm_styles import draw_legend
 from analysis.figures.density import draw_targets
 from analysis.figures.learning_curves import draw_shared_metric
-from analysis.figures.style import Drawing, panels, plain
+from analysis.figures.panels import RIGHT, panels
+from analysis.figures.style import Drawing, plain
 from analysis.records.results import Results
+from analysis.statistics.levels import levels_of
 
 COLUMNS = 2
 WIDE = 48
 """Letters of a title that fit over a panel here."""
+BESIDE = 1.5
+"""Inches for the names of levels to the right of a panel."""
 
 
 def overview_figure(results: Results, axis: str, log: bool) -> Drawing:
@@ -22,7 +26,9 @@ def overview_figure(results: Results, axis: str, log: bool) -> Drawing:
         return _supervision(results)
     columns = min(COLUMNS, max(len(group.headline_metrics) for group in rows))
     counts = [-(-len(group.headline_metrics) // columns) for group in rows]
-    figure, axes = panels(sum(counts) * columns, columns, width=5.4, height=3.1)
+    named = [any(_has_levels(group, i, columns) for group in rows) for i in range(columns)]
+    right = [BESIDE if names else RIGHT for names in named]
+    figure, axes = panels(sum(counts) * columns, columns, width=5.2, height=3.1, right=right)
     for ax in axes:
         ax.set_axis_off()
     handles: list[Line2D] = []
@@ -34,6 +40,11 @@ def overview_figure(results: Results, axis: str, log: bool) -> Drawing:
             ax.set_title(plain(group.prefix + quantity.label, WIDE))
     draw_legend(figure, [arm for group in rows for arm in group.arms], results, handles)
     return Drawing("overview", _caption(rows, results), figure)
+
+
+def _has_levels(group: Results, column: int, columns: int) -> bool:
+    """Whether any panel of a column has levels to be named beside it."""
+    return any(levels_of(group, quantity) for quantity in group.headline_metrics[column::columns])
 
 
 def _caption(rows: list[Results], results: Results) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from analysis.figures.arm_styles import arm_styles, draw_legend
 from analysis.figures.learning_curves import arms_with
 from analysis.figures.levels import draw_levels
+from analysis.figures.panels import explain_empty, panels
 from analysis.figures.seeds import curves_by_arm, draw_curves
-from analysis.figures.style import Drawing, explain_empty, panels, plain
+from analysis.figures.style import Drawing, plain
 from analysis.records.labels import unit_and_direction
 from analysis.records.results import Results
 from experiments.records.quantities import Quantity
@@ -33,6 +36,7 @@ def own_scores_figure(group: Results, name: str, quantities: Sequence[Quantity])
             explain_empty(ax, "nothing recorded yet")
         ax.set_title(plain(f"{quantity.label}: {question}", 60))
         ax.set_ylabel(unit_and_direction(quantity))
+    _label_outer(axes, min(len(questions), COLUMNS))
     draw_legend(figure, arms_with(group, *quantities), group, handles)
     caption = (
         "What each arm scores on the question of its own objective, a panel for each question. Arms in one panel can "
@@ -42,3 +46,16 @@ def own_scores_figure(group: Results, name: str, quantities: Sequence[Quantity])
         caption = f"What each arm scores on the one question that all objectives here are trained on: {questions[0]}."
     descriptions = dict.fromkeys(quantity.description for quantity in quantities if quantity.description)
     return Drawing(f"own-{name}", " ".join([caption, *descriptions]), figure)
+
+
+def _label_outer(axes: Sequence[Axes], columns: int) -> None:
+    """One range of budgets for all panels, labelled in the lowest of each column alone; and each unit once in a row."""
+    drawn = [ax.get_xlim() for ax in axes if ax.lines]
+    for i, ax in enumerate(axes):
+        if drawn:
+            ax.set_xlim(min(low for low, _ in drawn), max(high for _, high in drawn))
+        if i + columns < len(axes):
+            ax.xaxis.set_major_formatter(NullFormatter())
+            ax.set_xlabel("")
+        if i % columns and ax.get_ylabel() == axes[i - i % columns].get_ylabel():
+            ax.set_ylabel("")

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from analysis.figures.arm_styles import ArmStyle
-from analysis.figures.style import GREY, plain
+from analysis.figures.panels import GREY, Stroke, draw_bands, draw_strokes, panels, text_width
+from analysis.figures.style import plain
 from analysis.records.labels import AXES
 from analysis.records.run_records import Arm
 from analysis.statistics.curves import Curve, MeanCurve, curves_by_seed, mean_curve
 from analysis.statistics.intervals import Interval
 from analysis.tables.table import si
 from experiments.records.quantities import Quantity
+
+NARROW = 0.2
+"""Inches to the left of a panel whose rows are named elsewhere, or between such names and the edge."""
 
 
 def curves_by_arm(arms: Sequence[Arm], quantity: Quantity, axis: str) -> dict[str, list[Curve]]:
@@ -39,16 +46,11 @@ def draw_curves(
     that are not finished. The y-range is that of the seeds: an interval over two seeds can dwarf the curves. With
     `log_y` values that are not positive are not drawn.
     """
-    values: list[float] = []
-    shade = 0.16 if len(curves) <= 3 else 0.06
-    for name, seeds in curves.items():
-        for curve in seeds:
-            values += _draw_seed(ax, curve, styles[name], log, log_y)
-        mean = mean_curve(seeds, log_y)
-        if mean is not None:
-            _draw_mean(ax, mean, styles[name], log, marks, shade)
+    values = _draw_seeds(ax, [(curve, styles[name]) for name, found in curves.items() for curve in found], log, log_y)
+    means = [(mean_curve(found, log_y), styles[name]) for name, found in curves.items()]
+    _draw_means(ax, [(mean, style) for mean, style in means if mean is not None], log, marks)
     if values and log_y:
-        _log_values(ax, min(values), max(values))
+        log_values(ax, min(values), max(values))
     elif values:
         margin = 0.08 * (max(values) - min(values)) or 0.05
         ax.set_ylim(min(values) - margin, max(values) + margin)
@@ -56,23 +58,32 @@ def draw_curves(
     return bool(values)
 
 
-def _draw_seed(ax: Axes, curve: Curve, style: ArmStyle, log: bool, log_y: bool) -> list[float]:
+def _draw_seeds(ax: Axes, seeds: Sequence[tuple[Curve, ArmStyle]], log: bool, log_y: bool) -> list[float]:
     """Returns the values drawn."""
-    keep = (curve.x > 0 if log else np.ones(curve.x.size, dtype=bool)) & ((curve.y > 0) | (not log_y))
-    line, lone = style.line if curve.finished else ":", "." if keep.sum() == 1 else ""
-    ax.plot(curve.x[keep], curve.y[keep], color=style.color, lw=0.8, ls=line, alpha=0.7, marker=lone)
-    return curve.y[keep].tolist()
+    strokes, values = [], []
+    for curve, style in seeds:
+        keep = (curve.x > 0 if log else np.ones(curve.x.size, dtype=bool)) & ((curve.y > 0) | (not log_y))
+        line, lone = style.line if curve.finished else ":", "." if keep.sum() == 1 else ""
+        strokes.append(Stroke(np.c_[curve.x[keep], curve.y[keep]], style.color, line, lone))
+        values += curve.y[keep].tolist()
+    draw_strokes(ax, strokes, lw=0.8, alpha=0.7)
+    return values
 
 
-def _draw_mean(ax: Axes, mean: MeanCurve, style: ArmStyle, log: bool, marks: bool, shade: float) -> None:
-    keep = mean.x > 0 if log else np.ones(mean.x.size, dtype=bool)
-    x = mean.x[keep]
-    if mean.low is not None and mean.high is not None:
-        # The interval of two seeds is so wide (t = 12.7) that it would be all one sees.
-        alpha = shade if mean.n > 2 else shade / 2
-        ax.fill_between(x, mean.low[keep], mean.high[keep], color=style.color, alpha=alpha, lw=0)
-    marker = style.marker if marks and not mean.interpolated and x.size <= 20 else ""
-    ax.plot(x, mean.mean[keep], color=style.color, ls=style.line, marker=marker)
+def _draw_means(ax: Axes, means: Sequence[tuple[MeanCurve, ArmStyle]], log: bool, marks: bool) -> None:
+    bands, strokes = [], []
+    shade = 0.16 if len(means) <= 3 else 0.06
+    for mean, style in means:
+        keep = mean.x > 0 if log else np.ones(mean.x.size, dtype=bool)
+        x = mean.x[keep]
+        if mean.low is not None and mean.high is not None:
+            # The interval of two seeds is so wide (t = 12.7) that it would be all one sees.
+            color = to_rgba(style.color, shade if mean.n > 2 else shade / 2)
+            bands.append((x, mean.low[keep], mean.high[keep], color))
+        marker = style.marker if marks and not mean.interpolated and x.size <= 20 else ""
+        strokes.append(Stroke(np.c_[x, mean.mean[keep]], style.color, style.line, marker))
+    draw_bands(ax, bands)
+    draw_strokes(ax, strokes)
 
 
 def budget_axis(ax: Axes, axis: str, log: bool) -> None:
@@ -95,31 +106,72 @@ def _log_budgets(ax: Axes) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
 
 
-def _log_values(ax: Axes, low: float, high: float) -> None:
+def log_values(ax: Axes, low: float, high: float, margin: float = 0.06) -> None:
     """A log y-axis with plain labels at 1, 2 and 5."""
-    margin = (high / low) ** 0.06 if high > low else 1.2
+    factor = (high / low) ** margin if high > low else 1.2
     ax.set_yscale("log")
-    ax.set_ylim(low / margin, high * margin)
+    ax.set_ylim(low / factor, high * factor)
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def draw_dots(ax: Axes, values: Sequence[float], mean: Interval | None, y: float, style: ArmStyle) -> None:
-    """Seeds as small open dots, the mean as the arm's marker with its interval, all at height y."""
-    ax.plot(values, [y] * len(values), ls="", marker="o", ms=4, mfc="none", mec=style.color, alpha=0.7)
-    if mean is None:
-        return
-    if mean.low is not None and mean.high is not None:
-        ax.plot([mean.low, mean.high], [y, y], color=style.color, lw=1.6, solid_capstyle="butt")
-    ax.plot([mean.mean], [y], ls="", marker=style.marker, ms=6.5, color=style.color, mec="white", mew=0.6)
+@dataclass(frozen=True)
+class Dots:
+    """The seeds of one arm in a row at height y, with their mean; bounds are all that is known of further ones."""
+
+    y: float
+    style: ArmStyle
+    seeds: Sequence[float]
+    mean: Interval | None
+    at_most: Sequence[float] = ()
+    at_least: Sequence[float] = ()
+
+    @property
+    def values(self) -> list[float]:
+        """All that is drawn of seeds."""
+        return [*self.seeds, *self.at_most, *self.at_least]
+
+    def marks(self, values: Sequence[float], marker: str) -> Stroke:
+        """Marks at the height of the row."""
+        return Stroke([(value, self.y) for value in values], self.style.color, "", marker)
+
+
+def draw_dots(ax: Axes, rows: Sequence[Dots]) -> None:
+    """Seeds as small open dots, the mean as the arm's marker with its interval, bounds as arrows."""
+    draw_strokes(ax, [row.marks(row.seeds, "o") for row in rows], ms=4, mfc="none", alpha=0.7)
+    means = [(row, row.mean) for row in rows if row.mean is not None]
+    bars = [(row, (mean.low, mean.high)) for row, mean in means if mean.low is not None and mean.high is not None]
+    strokes = [Stroke([(end, row.y) for end in ends], row.style.color) for row, ends in bars]
+    draw_strokes(ax, strokes, lw=1.6, solid_capstyle="butt")
+    marks = [row.marks([mean.mean], row.style.marker) for row, mean in means]
+    draw_strokes(ax, marks, ms=6.5, mec="white", mew=0.6)
+    arrows = [row.marks(bounds, to) for row in rows for bounds, to in ((row.at_most, "<"), (row.at_least, ">"))]
+    draw_strokes(ax, arrows, ms=6)
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Names on the y-axis, the first on top."""
-    ax.set_yticks(range(len(names)), [plain(name) for name in names])
+    ax.yaxis.set_major_locator(FixedLocator(range(len(names))))
+    ax.yaxis.set_major_formatter(FixedFormatter([*map(plain, names)]))
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(False, axis="y")
+
+
+def beside(names: Sequence[str]) -> float:
+    """Inches for the names of rows."""
+    return text_width(map(plain, names)) + NARROW
+
+
+def row_panels(
+    names: Sequence[str], count: int, columns: int, width: float, height: float
+) -> tuple[Figure, list[Axes]]:
+    """Panels with the same rows, which are named in the first column."""
+    columns = min(count, columns)
+    figure, axes = panels(count, columns, width, height, left=[beside(names), *[NARROW] * (columns - 1)])
+    for i, ax in enumerate(axes):
+        name_rows(ax, names if i % columns == 0 else [""] * len(names))
+    return figure, axes
 
 
 def seed_handle() -> Line2D:

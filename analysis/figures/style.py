@@ -10,32 +10,31 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-GREY = "#666666"
+from analysis.figures.panels import FONT, draw_ticks
+
 RC: Any = {
     "font.family": "DejaVu Sans",
-    "font.size": 9,
+    "font.size": FONT,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#E3E3E3",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
     "legend.frameon": False,
     "legend.handlelength": 3.2,
     "lines.linewidth": 1.8,
     "lines.markersize": 4.5,
-    "figure.constrained_layout.use": True,
     "svg.fonttype": "none",
     "svg.hashsalt": "clm-vs-mlm",
     "figure.dpi": 130,
+    # Twice as fast as with hints.
+    "text.hinting": "none",
 }
 
 
@@ -65,33 +64,12 @@ def plain(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def panels(count: int, columns: int, width: float = 3.7, height: float = 2.7) -> tuple[Figure, list[Axes]]:
-    """A figure of `count` panels, row by row, at most `columns` in each; sizes in inches a panel."""
-    columns = min(count, columns)
-    rows = -(-count // columns)
-    figure = Figure(figsize=(width * columns, height * rows + 0.45))
-    axes = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
-    for ax in axes[count:]:
-        ax.set_axis_off()
-    return figure, axes[:count]
-
-
-def explain_empty(ax: Axes, why: str) -> None:
-    """Say in the panel why there is nothing in it."""
-    ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", va="center", color=GREY)
-    ax.set_xticks([])
-    ax.set_yticks([])
-
-
 def save_drawing(drawing: Drawing, directory: Path) -> list[Path]:
     """Write NAME.png and NAME.svg without dates, so that equal data gives equal bytes."""
     paths = [directory / f"{drawing.name}.{suffix}" for suffix in ("png", "svg")]
-    # The layout is the slow part: found once, then kept for both files.
-    canvas = FigureCanvasAgg(drawing.figure)
-    engine = drawing.figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(drawing.figure)
-    drawing.figure.set_layout_engine("none")
-    canvas.print_png(paths[0], metadata={"Software": None})
+    for ax in drawing.figure.axes:
+        draw_ticks(ax)
+    # Of line drawings level 6, the default, makes files no smaller, and takes half as long again.
+    FigureCanvasAgg(drawing.figure).print_png(paths[0], metadata={"Software": None}, pil_kwargs={"compress_level": 2})
     FigureCanvasSVG(drawing.figure).print_svg(paths[1], metadata={"Date": None, "Creator": None})
     return paths

@@ -109,8 +109,10 @@ class RunRecords:
             return self.state.state
         if self.state.state == "damaged":
             return f"damaged ({self.state.error})"
-        planned = f" of {self.budget_tokens:,}" if self.budget_tokens else ""
-        return f"{self.state.state} at {self.state.tokens:,}{planned} tokens"
+        if not self.budget_tokens:
+            return f"{self.state.state} at {self.state.tokens:,} tokens"
+        read = min(self.state.tokens, self.budget_tokens)  # the last step is a whole one, and may pass the budget
+        return f"{self.state.state} at {read:,} of {self.budget_tokens:,} tokens"
 
     @property
     def log(self) -> str:

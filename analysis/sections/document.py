@@ -54,10 +54,11 @@ class Document:
 def disambiguate(by_group: Sequence[list[Section]], names: Sequence[str]) -> list[list[Section]]:
     """The sections of several data groups with the group's name in titles, addresses and file names.
 
-    A figure or table that only one group has keeps its name. A published table that several have is given once.
+    A figure or table that only one group has keeps its name. A published table that several have is given once, and
+    the others say where.
     """
     owners = Counter(name for sections in by_group for name in {n for section in sections for n in section.file_names})
-    published: set[tuple[str, str]] = set()
+    published: dict[tuple[str, str], str] = {}
     return [
         [_with_group_name(section, name, slug, owners, published) for section in sections]
         for sections, name, slug in zip(by_group, names, slugs(names), strict=True)
@@ -65,19 +66,21 @@ def disambiguate(by_group: Sequence[list[Section]], names: Sequence[str]) -> lis
 
 
 def _with_group_name(
-    section: Section, name: str, slug: str, owners: Counter[str], published: set[tuple[str, str]]
+    section: Section, name: str, slug: str, owners: Counter[str], published: dict[tuple[str, str], str]
 ) -> Section:
-    tables = []
+    title, anchor = f"{name}: {section.title}", f"{section.anchor}-{slug}"
+    tables, text = [], list(section.text)
     for table in section.tables:
         content = (table.name, str(table.display))
         if table.measured:
             tables.append(table if owners[table.name] == 1 else replace(table, name=f"{table.name}_{slug}"))
         elif content not in published:
             tables.append(table)
-            published.add(content)
+            published[content] = title
+        else:
+            text.append(f"Published scores to set beside these stand under {published[content]}.")
     drawings = [d if owners[d.name] == 1 else replace(d, name=f"{d.name}-{slug}") for d in section.drawings]
-    title, anchor = f"{name}: {section.title}", f"{section.anchor}-{slug}"
-    return replace(section, title=title, anchor=anchor, tables=tables, drawings=drawings)
+    return replace(section, title=title, anchor=anchor, text=text, tables=tables, drawings=drawings)
 
 
 def with_own_names(sections: Sequence[Section]) -> list[Section]:

@@ -15,6 +15,7 @@ from analysis.records.run_records import Arm, Array, Missing
 from analysis.statistics.compare import Comparison
 from analysis.statistics.curves import Curve, budget_between, curves_by_seed, interpolate, monotone_fit
 from analysis.statistics.intervals import Interval, log_interval
+from analysis.statistics.item_errors import CACHED
 from analysis.statistics.thresholds import Threshold
 from experiments.records.quantities import Quantity
 
@@ -133,6 +134,7 @@ def _crossing(curve: Curve, threshold: float, falling: bool, logarithmic: bool) 
     return Crossing(budget_between(places[i - 1], places[i], float(fraction)), "reached", observed=observed)
 
 
+@lru_cache(maxsize=CACHED)
 def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """First crossing of every seed that recorded the quantity."""
     quantity, value = threshold.quantity, threshold.value
@@ -141,7 +143,7 @@ def crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     return {curve.seed: first_crossing(curve, value, falling, logarithmic) for curve in seeds}
 
 
-@lru_cache(maxsize=10_000)  # that of a reference is asked for once for each arm, threshold and figure
+@lru_cache(maxsize=CACHED)
 def counted_crossings(arm: Arm, threshold: Threshold, axis: str) -> dict[int, Crossing]:
     """The crossings that enter means and ratios: of the finished runs, or of all where none is finished.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from analysis.records.run_records import Arm, Array
 from analysis.statistics.intervals import half_width
-from analysis.statistics.item_errors import item_errors
+from analysis.statistics.item_errors import CACHED, item_errors
 from experiments.records.quantities import Quantity
 
 POINTS = 60
@@ -38,6 +39,7 @@ class MeanCurve:
     interpolated: bool
 
 
+@lru_cache(maxsize=CACHED)
 def curves_by_seed(arm: Arm, quantity: Quantity, axis: str) -> list[Curve]:
     """Every seed's curve; a run that has no finite value of the quantity has none."""
     found = []
@@ -66,7 +68,8 @@ def interpolate(curve_x: Array, curve_y: Array, x: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithmic = np.log(np.maximum(x, 1e-300) / safe) / np.log(np.where(positive, right / safe, 2.0))
         linear = (x - left) / (right - left)
-    fraction = np.clip(np.nan_to_num(np.where(positive, logarithmic, linear), nan=1.0), 0.0, 1.0)
+    fraction = np.where(positive, logarithmic, linear)
+    fraction = np.clip(np.where(np.isnan(fraction), 1.0, fraction), 0.0, 1.0)
     between = curve_y[index] * (1 - fraction) + curve_y[index + 1] * fraction
     return np.where(fraction == 0, curve_y[index], between)  # a gap (NaN) on the right does not reach the left
 

@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,12 +12,17 @@ from analysis.records.run_records import Arm, Array, RunRecords
 from analysis.statistics.intervals import Measured
 from experiments.records.quantities import Quantity
 
+CACHED = 100_000
+"""Answers kept of what tables and figures ask again and again, more than a grid of 400 runs has."""
+
 
 def item_errors(run: RunRecords, quantity: Quantity) -> Array:
     """The standard error at each place at which a run recorded a quantity; 0 where none is recorded."""
-    return np.nan_to_num(_recorded_errors(run, quantity))
+    found = _recorded_errors(run, quantity)
+    return np.where(np.isnan(found), 0.0, found)
 
 
+@lru_cache(maxsize=CACHED)
 def final_scores(arm: Arm, quantity: Quantity) -> dict[int, Measured]:
     """Final score by seed with its standard error and parts, finished runs only."""
     runs = {run.seed: run for run in arm.runs}
@@ -45,6 +51,10 @@ def lacks_parts(arms: Iterable[Arm], quantity: Quantity) -> bool:
 def _recorded_errors(run: RunRecords, quantity: Quantity) -> Array:
     """The standard error at each place of a quantity; nan where there is none."""
     declared = run.declared.quantities.get(quantity.name, quantity)
-    errors = run.series.get(declared.standard_error)
-    known = {} if errors is None else dict(zip(errors.steps.tolist(), errors.values.tolist(), strict=True))
-    return np.asarray([known.get(step, np.nan) for step in run.series[quantity.name].steps.tolist()], dtype=np.float64)
+    series, errors = run.series[quantity.name], run.series.get(declared.standard_error)
+    if errors is None:
+        return np.full(series.steps.size, np.nan)
+    if np.array_equal(errors.steps, series.steps):
+        return errors.values
+    known = dict(zip(errors.steps.tolist(), errors.values.tolist(), strict=True))
+    return np.asarray([known.get(step, np.nan) for step in series.steps.tolist()], dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
 from analysis.statistics.compare import mean_final_score
 from analysis.statistics.intervals import Interval, Measured, paired_difference
-from analysis.statistics.item_errors import final_scores, last_measured
+from analysis.statistics.item_errors import CACHED, final_scores, last_measured
 from experiments.records.quantities import Quantity
 
+CHANCE = "chance"
 BOUNDED = {"causal": "causal models", "all": "any model"}
 
 
@@ -32,7 +34,7 @@ class Level:
     def in_words(self) -> str:
         return f"{self.name}: bound for {BOUNDED[self.bounds]}" if self.bounds else self.name
 
-    @property
+    @cached_property
     def value(self) -> float | None:
         """The value that all arms share; None where they differ."""
         values = [one.value for seeds in self.by_seed.values() for one in seeds.values()]
@@ -60,12 +62,13 @@ class Level:
         return Missing(f"not recorded by {arm.name}") if scores else arm.why_missing(self.score)
 
 
+@lru_cache(maxsize=CACHED)
 def levels_of(group: Results, score: Quantity) -> list[Level]:
     """Chance and the other baselines, then the bounds; each from the worst to the best."""
     levels = []
     if score.chance is not None:
         chance = {arm.name: {run.seed: Measured(score.chance) for run in arm.runs} for arm in group.arms}
-        levels.append(Level(score, "chance", "", chance))
+        levels.append(Level(score, CHANCE, "", chance))
     for quantity in group.quantities:
         if quantity.level_of == score.name:
             by_seed = {arm.name: _last_values(arm, quantity) for arm in group.arms}

@@ -15,12 +15,14 @@ def test_unfinished_grid_says_what_is_missing(builder):
     builder.run(minimal(CLM), 0)
     builder.run(minimal(MLM, 20_000), 0)
     builder.run(minimal(CLM), 1, tokens=50_000, state="interrupted")
+    builder.run(minimal(CLM), 3, tokens=200_064, state="interrupted")
     builder.run(minimal(MLM), 1, tokens=2_000, state="failed", error="ValueError: loss is nan", log="runs/x/log.txt")
     builder.pending(minimal(CLM), 2)
     text = Page(write_report(builder.finish()).read_text()).text
-    assert "2 of 5 runs are finished" in text
+    assert "2 of 6 runs are finished" in text
     for said in (
         "clm-s1: resumable at 50,000 of 200,000 tokens",
+        "clm-s3: resumable at 200,000 of 200,000 tokens",  # the last of its steps is a whole one
         "mlm-s1 failed: ValueError: loss is nan (log: runs/x/log.txt)",
         "clm-s2: pending",
         "one seed, no interval",

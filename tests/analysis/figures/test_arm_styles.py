@@ -3,6 +3,7 @@ from analysis.figures.density import density_figure
 from analysis.figures.overview import overview_figure
 from analysis.figures.style import figure_style, save_drawing
 from analysis.records.read_results import read_results
+from tests.support.drawn import legend_box
 from tests.support.grids import CLM, in_language, masked
 
 
@@ -32,7 +33,6 @@ def test_legend_covers_no_panel(three_objectives, tmp_path):
     with figure_style():
         for drawing in (overview_figure(three_objectives, "tokens", True), density_figure(three_objectives)):
             save_drawing(drawing, tmp_path)
-            (legend,) = drawing.figure.legends
-            box = legend.get_window_extent()
-            assert not any(box.overlaps(ax.get_window_extent()) for ax in drawing.figure.axes)
+            box = legend_box(drawing.figure)
+            assert not any(box.overlaps(ax.get_tightbbox()) for ax in drawing.figure.axes)
             assert box.x0 >= 0 and box.x1 <= drawing.figure.bbox.x1

@@ -3,6 +3,7 @@ from analysis.figures.style import figure_style
 from analysis.records.factors import varying_factors
 from analysis.statistics.factor_effects import lines
 from tests.support.declarations import declaration
+from tests.support.drawn import legend, pieces
 from tests.support.effects import crossed_grid
 
 WORD_SWAP = declaration("word_swap/accuracy")
@@ -20,7 +21,7 @@ def test_arms_without_the_factor_are_level_lines(three_objectives):
     assert drawing is not None and drawing.name == "mask-rate"
     assert drawing.caption.endswith("arms without a mask rate: clm; prefix, half.")
     (ax,) = drawing.figure.axes
-    levels = [line for line in ax.lines if len(line.get_ydata()) == 2 and len(set(line.get_ydata())) == 1]
+    levels = [line for line, places in pieces(ax) if len(places) == 2 and len(set(places[:, 1])) == 1]
     assert [line.get_linestyle() for line in levels] == ["-", "--"]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["15 %", "30 %", "50 %"]
     assert ax.get_xscale() == "linear"
@@ -31,15 +32,14 @@ def test_a_curve_for_each_line_and_a_log_axis_over_decades(builder):
     (ax,) = drawing.figure.axes
     assert ax.get_xscale() == "log"
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.0001", "0.001", "0.01"]
-    (legend,) = drawing.figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
+    assert [text.get_text() for text in legend(drawing.figure)] == [
         "width 64; clm",
         "width 64; mlm",
         "width 128; clm",
         "width 128; mlm",
         "one seed",
     ]
-    assert sum(len(line.get_xdata()) == 3 and len(set(line.get_xdata())) == 3 for line in ax.lines) == 4
+    assert sum(len(places) == 3 and len(set(places[:, 0])) == 3 for _, places in pieces(ax)) == 4
 
 
 def test_nothing_is_drawn_where_nothing_has_finished(builder):

@@ -4,6 +4,7 @@ import pytest
 from analysis.figures.learning_curves import learning_curves_figure
 from analysis.figures.style import figure_style
 from tests.support.declarations import declaration
+from tests.support.drawn import legend, pieces
 from tests.support.grids import falling
 
 
@@ -16,9 +17,9 @@ def test_on_the_log_scale_the_mean_is_geometric(known_rules):
         "training FLOPs",
         "training time (s)",
     ]
-    thick = [line for line in drawing.figure.axes[0].lines if line.get_linewidth() > 1]
+    thick = [places for line, places in pieces(drawing.figure.axes[0]) if line.get_linewidth() > 1]
     expected = np.prod([falling(20)(200_000, seed) for seed in range(3)]) ** (1 / 3)
-    assert thick[0].get_ydata()[-1] == pytest.approx(expected)
+    assert thick[0][-1, 1] == pytest.approx(expected)
     assert (
         drawing.caption
         == "Excess loss (nats per target). The validation loss less the Bayes loss on the same questions."
@@ -31,5 +32,5 @@ def test_quantities_of_one_figure_are_its_panels(three_objectives):
         drawing = learning_curves_figure(three_objectives, "rates", rates, True)
     titles = [ax.get_title(loc="left") for ax in drawing.figure.axes if ax.get_title(loc="left")]
     assert titles == [f"validation loss at {rate} % masked" for rate in (15, 30, 50)]
-    (legend,) = drawing.figure.legends
-    assert not any("clm" in text.get_text() or "prefix" in text.get_text() for text in legend.get_texts())
+    entries = [text.get_text() for text in legend(drawing.figure)]
+    assert len(entries) == 3 and not any("clm" in text or "prefix" in text for text in entries)

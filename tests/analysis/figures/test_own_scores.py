@@ -4,6 +4,7 @@ from analysis.figures.learning_curves import by_figure
 from analysis.figures.own_scores import own_scores_figure
 from analysis.figures.style import figure_style
 from analysis.records.read_results import read_results
+from tests.support.drawn import legend, levels, pieces
 
 
 def drawn(group):
@@ -18,15 +19,23 @@ def test_only_arms_of_one_question_share_a_panel(three_objectives):
     titles = [ax.get_title(loc="left") for ax in drawing.figure.axes if ax.get_title(loc="left")]
     assert titles == [f"{kind} loss: {question}" for kind in ("validation", "training") for question in questions]
     assert "Arms in one panel can be compared, panels cannot" in drawing.caption
-    curves = [line for line in drawing.figure.axes[0].lines if len(line.get_xdata()) == 8]
+    curves = [places for _, places in pieces(drawing.figure.axes[0]) if len(places) == 8]
     assert len(curves) == 2  # one seed and the mean of one arm
 
 
 def test_each_panel_has_the_level_of_its_own_arm(two_data_groups):
     first, second = (drawn(group)[0] for group in read_results(two_data_groups).data_groups)
     for ax, bayes_loss in zip(first.figure.axes, (3.4, 2.9), strict=True):
-        (level,) = (line.get_ydata()[0] for line in ax.lines if len(line.get_ydata()) == 2)
+        (level,) = levels(ax)
         assert level == pytest.approx(bayes_loss) and ax.get_ylim()[0] < bayes_loss
     words = "Bayes loss: bound for any model (by arm)"
-    assert words in [text.get_text() for text in first.figure.legends[0].get_texts()]
-    assert words not in [text.get_text() for text in second.figure.legends[0].get_texts()]
+    assert words in [text.get_text() for text in legend(first.figure)]
+    assert words not in [text.get_text() for text in legend(second.figure)]
+
+
+def test_budgets_are_labelled_below_each_column_and_are_the_same_in_all_panels(three_objectives):
+    (drawing,) = drawn(three_objectives)
+    axes = drawing.figure.axes
+    assert len({ax.get_xlim() for ax in axes}) == 1 and len(axes) == 10
+    assert [i for i, ax in enumerate(axes) if ax.get_xlabel()] == [6, 7, 8, 9]
+    assert [i for i, ax in enumerate(axes) if ax.get_ylabel()] == [0, 4, 8]

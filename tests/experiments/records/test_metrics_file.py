@@ -56,3 +56,26 @@ def test_a_damaged_line_and_a_foreign_file_are_refused(tmp_path):
     path.write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="another program"):
         metrics_file.read_metrics(tmp_path)
+
+
+def test_quoted_cells_are_read_line_by_line(tmp_path):
+    """A quotation mark that is left open takes in no other line."""
+    path = tmp_path / metrics_file.METRICS
+    metrics_file.append_rows(path, ROWS)
+    path.write_text(path.read_text().replace("train/loss", '"train/loss"', 1))
+    assert metrics_file.read_metrics(tmp_path) == ROWS
+    text = path.read_text().replace('"train/loss"', '"train/loss', 1)
+    path.write_text(text.replace("validation/loss", 'validation/loss"', 1))
+    with pytest.raises(ValueError, match="line 2 is damaged"):
+        metrics_file.read_metrics(tmp_path)
+
+
+@pytest.mark.parametrize("damaged", ["", "1,2", "1,64,10,1.5,0.1,train/loss,0.5,9", "1,64,10,1.5,0.1\r,train/loss,0.5"])
+def test_a_line_with_other_cells_is_named(tmp_path, damaged):
+    path = tmp_path / metrics_file.METRICS
+    metrics_file.append_rows(path, ROWS)
+    lines = path.read_text().split("\n")
+    path.write_bytes("\n".join([*lines[:4], damaged, *lines[4:]]).encode())
+    assert metrics_file.readable_rows(tmp_path)[0] == ROWS[:3]
+    with pytest.raises(ValueError, match="line 5 is damaged"):
+        metrics_file.read_metrics(tmp_path)
