@@ -1,10 +1,8 @@
 """What is learned: one encoder, and the objectives that train it."""
 
 from objectives.base import Objective
-from objectives.channel import Channel, Noise, Past, PastOrNoise
-from objectives.checkpoint import load_objective
-from objectives.class_paths import allow_imports
 from objectives.clm import CLM
+from objectives.construction.class_paths import allow_imports
 from objectives.corruption import (
     Bernoulli,
     Corruption,
@@ -20,6 +18,7 @@ from objectives.corruption import (
 from objectives.encoder.config import EncoderConfig
 from objectives.encoder.model import Encoder
 from objectives.hybrid import Hybrid
+from objectives.inference.checkpoint import load_objective
 from objectives.masked_diffusion import MaskedDiffusion
 from objectives.masked_next_token import MaskedNextToken
 from objectives.mlm import MLM
@@ -30,7 +29,7 @@ from objectives.training.divergence import Diverged
 from objectives.training.optimizer import Budget, OptimizerConfig
 from objectives.training.randomness import EVALUATION_EPOCH, Key, evaluation_key, uniform
 from objectives.traits import Traits
-from objectives.view import IGNORE, Batch, Predictions, View
+from objectives.view import IGNORE, Batch, Channel, Noise, Past, PastOrNoise, Predictions, View
 from objectives.vocabulary import Vocabulary
 
 __all__ = [

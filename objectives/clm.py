@@ -9,10 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from objectives.base import Objective
-from objectives.channel import Past
 from objectives.training.randomness import Key
 from objectives.traits import Traits
-from objectives.view import IGNORE, View
+from objectives.view import IGNORE, Past, View
 from objectives.vocabulary import Vocabulary
 
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from objectives.base import Objective
-from objectives.channel import Noise, PastOrNoise
 from objectives.clm import causal
 from objectives.corruption import Corruption, Rate
 from objectives.corruption.rate import as_rate
@@ -20,7 +19,7 @@ from objectives.mlm import masking_choices, masking_rates
 from objectives.training.optimizer import mean_over_budget
 from objectives.training.randomness import Key, uniform
 from objectives.traits import Traits
-from objectives.view import View
+from objectives.view import Noise, PastOrNoise, View
 
 MASKED_SCORES = ("pll", "pll_word_l2r")
 

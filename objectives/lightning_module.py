@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from objectives.base import Objective
-from objectives.identity import describe_objective, refuse_other_settings
+from objectives.construction.identity import describe_objective, refuse_other_settings
 from objectives.training.divergence import GradientWatch
 from objectives.training.ledger import Ledger
 from objectives.training.optimizer import spent_share, steps_until

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 from torch import Tensor
 
 from objectives.base import Objective
-from objectives.class_paths import import_object
-from objectives.identity import CLASS_PATH, REQUIRED, SETTINGS, build_arguments, constructor_parameters
+from objectives.construction.class_paths import import_object
+from objectives.construction.identity import CLASS_PATH, REQUIRED, SETTINGS, build_arguments, constructor_parameters
 from objectives.settings import SharedSettings
 from objectives.training.randomness import Key
 from objectives.traits import Traits

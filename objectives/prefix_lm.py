@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from objectives.base import Objective
-from objectives.channel import Past
 from objectives.clm import next_token
 from objectives.training.randomness import Key, uniform
 from objectives.traits import Traits
-from objectives.view import IGNORE, View
+from objectives.view import IGNORE, Past, View
 from objectives.vocabulary import Vocabulary
 
 

@@ -1,16 +1,16 @@
-"""What passes between data, objective and model: batches, views, predictions.
+"""What passes between data, objective and model: batches, views and their channels, predictions.
 
 B blocks, T positions, N target positions.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from objectives.channel import Channel
 from objectives.encoder.model import Attention
 from objectives.training.randomness import Key, evaluation_key
 
@@ -40,6 +40,42 @@ class Batch(NamedTuple):
         """On a device."""
         starts_BT = None if self.word_starts_BT is None else self.word_starts_BT.to(device)
         return Batch(self.tokens_BT.to(device), self.epoch_B.to(device), self.index_B.to(device), starts_BT)
+
+
+@dataclass(frozen=True)
+class Past:
+    """Inputs are clean, and a target is the token behind its position, predicted from all tokens up to there."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What happens to each regular token, independently of the others; a target is predicted from all that is left.
+
+    The shares of a token that is selected: it becomes [MASK], a random regular token (uniform over all of them, the
+    true one included), or stays.
+    """
+
+    rate: float
+    """Probability that a token is selected."""
+    mask: float
+    random: float
+    keep: float
+    predicted: float = 1.0
+    """Probability that a selected token is a target."""
+    predicted_besides: float = 0.0
+    """Probability that another one is a target."""
+
+
+@dataclass(frozen=True)
+class PastOrNoise:
+    """Each block is one of `Past` or of noise, and its attention mask says which: Past where the first position does
+    not see the last."""
+
+    noise: Noise
+
+
+Channel = Past | Noise | PastOrNoise
+"""What a view's inputs say of its targets, as far as exact Bayes losses need to know it."""
 
 
 class View(NamedTuple):

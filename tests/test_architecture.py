@@ -25,13 +25,13 @@ COMPOSES = "experiments.cli"
 # Layers of a package: a folder imports from its own line and from the lines before it.
 LAYERS = {
     "objectives": [
-        ["class_paths", "vocabulary", "encoder", "traits", "channel"],
+        ["vocabulary", "encoder", "traits"],
         ["training"],
         ["view"],
         ["settings", "corruption"],
-        ["identity"],
+        ["construction"],
         ["base"],
-        ["clm", "mlm", "prefix_lm", "checkpoint", "inference", "lightning_module"],
+        ["clm", "mlm", "prefix_lm", "inference", "lightning_module"],
         ["masked_next_token", "masked_diffusion", "phased"],
         ["hybrid"],
     ],

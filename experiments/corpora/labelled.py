@@ -14,7 +14,7 @@ from experiments.corpora.local import FORMATS, expand, format_of
 from experiments.corpora.open_files import local_source
 from experiments.corpora.tagged_words import conll, conllu, running_text
 from experiments.corpora.words import words_of
-from objectives.class_paths import import_object
+from objectives.construction.class_paths import import_object
 
 Kind = Literal["sequence", "pair", "tags"]
 Span = tuple[int, int]

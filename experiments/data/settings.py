@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from objectives.class_paths import import_object
-from objectives.identity import CLASS_PATH, SETTINGS, shortened
+from objectives.construction.class_paths import import_object
+from objectives.construction.identity import CLASS_PATH, SETTINGS, shortened
 
 
 def trained_on(plain: Mapping[str, Any]) -> dict[str, Any]:

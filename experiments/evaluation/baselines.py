@@ -25,8 +25,8 @@ from experiments.evaluation.metric import SharedMetric
 from experiments.evaluation.standard_errors import error_name, mean_of_ratios, with_standard_error
 from experiments.records.quantities import Quantity
 from objectives import Objective
-from objectives.checkpoint import build_objective
-from objectives.identity import describe_objective
+from objectives.construction.identity import describe_objective
+from objectives.inference.checkpoint import build_objective
 
 CONTEXTS = {
     "token": ("best guess from the token alone", ""),

@@ -18,8 +18,8 @@ from experiments.records.checkpoints import SNAPSHOTS, complete, number_of
 from experiments.records.proof import declarations_or_none, values_digest, without_unproven
 from experiments.records.quantities import Declarations, MetricRecord
 from objectives import Objective
-from objectives.class_paths import import_object
-from objectives.identity import build_arguments
+from objectives.construction.class_paths import import_object
+from objectives.construction.identity import build_arguments
 
 MOST_SNAPSHOTS = 10_000
 DEFAULT_METRICS = [

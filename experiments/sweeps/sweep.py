@@ -87,7 +87,7 @@ def main(options: argparse.Namespace) -> tuple[int, Path | None]:
 
 def _check_imports(path: Path, grid: Grid, allowed: Sequence[str]) -> None:
     """Refuse a grid that names packages which the user has not allowed: a file must not choose what runs."""
-    from objectives.class_paths import OUR_PACKAGES, is_within
+    from objectives.construction.class_paths import OUR_PACKAGES, is_within
 
     if missing := [package for package in grid.imports if not is_within(package, [*OUR_PACKAGES, *allowed])]:
         options = " ".join(f"--allow-import {package}" for package in missing)

@@ -39,7 +39,7 @@ from experiments.training.parents.warm_start import load_weights, snapshot_of
 from experiments.training.progress_bar import announce
 from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec, check_seed
 from objectives import Objective, Vocabulary
-from objectives.class_paths import import_object
+from objectives.construction.class_paths import import_object
 
 RESERVED = {
     "min_steps": "use model.init_args.budget",

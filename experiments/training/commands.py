@@ -18,7 +18,7 @@ from experiments import configs
 from experiments.training.help import help_last
 from experiments.training.options import parser_without_trainer, run_without_trainer
 from experiments.training.run_spec import RunSpec
-from objectives.class_paths import how_to_allow
+from objectives.construction.class_paths import how_to_allow
 
 ALLOW = "--allow-import"
 USAGE = f"""{ALLOW} PACKAGE (may be repeated) lets class paths of the configuration name a package of yours."""

@@ -22,7 +22,7 @@ from experiments.strict_yaml import parse_setting
 from experiments.training.help import FIT, RunParser
 from experiments.training.run_spec import TRAINER_DEFAULTS, RunSpec
 from objectives import Objective
-from objectives.class_paths import allow_imports, allowed_imports
+from objectives.construction.class_paths import allow_imports, allowed_imports
 
 
 def prepare_parsing(imports: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from pytorch_lightning.utilities import rank_zero_warn
 from experiments.data import BlockData
 from experiments.records import durable, run_directory
 from objectives import Batch
-from objectives.identity import state_hash
+from objectives.construction.identity import state_hash
 
 PACKAGES = (
     "clm-vs-mlm",

@@ -16,8 +16,8 @@ from experiments.records.durable import content_hash
 from experiments.records.run_directory import RUNS
 from experiments.training.parents.warm_start import Start, find_start
 from objectives import Objective, Traits, Vocabulary
-from objectives.class_paths import import_object
-from objectives.identity import build_arguments, shortened
+from objectives.construction.class_paths import import_object
+from objectives.construction.identity import build_arguments, shortened
 
 MOST_SEED = 2**32 - 1
 """That of NumPy's generators."""

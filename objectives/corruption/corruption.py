@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from objectives.channel import Noise
 from objectives.corruption.rate import Rate, as_rate, check_rates
 from objectives.corruption.replacement import Replacement
 from objectives.corruption.selection import Bernoulli, Selection
 from objectives.training.randomness import Key
+from objectives.view import Noise
 from objectives.vocabulary import Vocabulary
 
 

@@ -19,7 +19,7 @@ from objectives import (
     Spans,
     Words,
 )
-from objectives.class_paths import allow_imports, import_object
+from objectives.construction.class_paths import allow_imports, import_object
 from tests.support.objectives import EXAMPLES, all_objectives, build
 
 allow_imports([EXAMPLES])

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from objectives import CLM, IGNORE, Batch, Noise, Objective, Past, PastOrNoise, View, load_objective
-from objectives.identity import describe_objective, state_hash
+from objectives.construction.identity import describe_objective, state_hash
 from objectives.lightning_module import TrainingModule
 from tests.support.objectives import VOCABULARY, all_objectives, build, make_batch, own_scores, rows_of
 

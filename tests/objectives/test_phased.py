@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from objectives import CLM, MLM, Budget, Corruption, Key, OptimizerConfig, Phase, Phased, Scheduled
-from objectives.class_paths import allow_imports
+from objectives.construction.class_paths import allow_imports
 from objectives.training.optimizer import spent_share, steps_until
 from tests.support.objectives import attached, build, make_batch
 

@@ -112,8 +112,12 @@ def on_text(plan: ArmPlan, half: float, best: float = 0.8, noise: float = 0.004)
     }
     if plan.numeric:
         for rate in (0.15, 0.3, 0.5):
-            quantities[f"cloze/{rate:g}/loss"] = lambda t, s, r=rate: 8.0 + r - rising(0, 4, half)(t, s)
+            quantities[f"cloze/{rate:g}/loss"] = _cloze_loss(rate, half)
     return replace(plan, quantities=quantities)
+
+
+def _cloze_loss(rate: float, half: float) -> Course:
+    return lambda tokens, seed: 8.0 + rate - rising(0, 4, half)(tokens, seed)
 
 
 STATES_ACCURACY = "probe/states/accuracy"

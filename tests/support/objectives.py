@@ -14,7 +14,7 @@ import torch
 
 import objectives
 from objectives import Batch, Budget, EncoderConfig, Objective, OptimizerConfig, Vocabulary
-from objectives.identity import REQUIRED, constructor_parameters
+from objectives.construction.identity import REQUIRED, constructor_parameters
 from objectives.inference.language_model import ObjectiveLanguageModel
 from objectives.inference.scoring import Scores, score_sentences
 from objectives.lightning_module import TrainingModule

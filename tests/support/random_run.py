@@ -10,7 +10,7 @@ from experiments.records import durable, run_directory
 from experiments.text.tokenizer import Tokenizer
 from experiments.training.checkpoint_files import DurableCheckpointIO
 from objectives import Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
-from objectives.identity import constructor_types, describe_objective
+from objectives.construction.identity import constructor_types, describe_objective
 
 ENGLISH = ["the old cat sees the young bird near the river. ", "a tree likes the house. ", "[MASK] and [SEP] (1)"] * 20
 CHINESE = ["我今天去北京", "今天天气很好。", "他昨天在上海"] * 20

@@ -20,7 +20,7 @@ from experiments.training.checkpoint_files import DurableCheckpointIO, resume_fr
 from experiments.training.parents.warm_start import Start, require_done
 from experiments.training.run_spec import identity
 from objectives import Objective
-from objectives.identity import describe_objective
+from objectives.construction.identity import describe_objective
 
 RECORDS = (
     metrics_file.METRICS,

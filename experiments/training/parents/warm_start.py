@@ -17,7 +17,7 @@ from experiments.records import durable, run_directory
 from experiments.records.checkpoints import OWN_NAME, SNAPSHOTS, number_of, verify
 from experiments.records.proof import read_done
 from objectives import Objective
-from objectives.identity import describe_objective
+from objectives.construction.identity import describe_objective
 
 WITH_HASH = re.compile(r"(.+)-([0-9a-f]{8})")
 FREE = ("dropout", "max_length")

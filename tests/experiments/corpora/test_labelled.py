@@ -9,7 +9,7 @@ import pytest
 from experiments.corpora.labelled import LabelledSource
 from experiments.corpora.open_files import local_source
 from experiments.corpora.tagged_words import conll, conllu, running_text
-from objectives.class_paths import allow_imports
+from objectives.construction.class_paths import allow_imports
 
 ROWS = [("it was good", "5 stars", "1"), ("NA", "it, was bad", "0"), ("", "x", "1")]
 

@@ -7,7 +7,7 @@ import pytest
 from experiments.evaluation.evaluation import Evaluation, EvaluationConfig, MetricFailed
 from experiments.evaluation.metric import SharedMetric
 from experiments.records.quantities import Declarations, Quantity
-from objectives.class_paths import allow_imports
+from objectives.construction.class_paths import allow_imports
 
 allow_imports([__name__])
 

@@ -19,7 +19,7 @@ from experiments.records.quantities import (
 )
 from experiments.text.tokenizer import TokenizerConfig
 from objectives import CLM, MLM, Corruption, Hybrid, MaskedNextToken
-from objectives.class_paths import allow_imports
+from objectives.construction.class_paths import allow_imports
 from tests.support.known_rules import make_data
 from tests.support.objectives import build
 from tests.support.tiny import write_text

@@ -16,7 +16,7 @@ from experiments.sweeps.progress import Progress
 from experiments.sweeps.sweep import plan
 from experiments.sweeps.workers import BUSY, DIED, DONE, FAILED, INTERRUPTED, NOT_STARTED, RunTask, run_all
 from objectives import load_objective
-from objectives.identity import state_hash
+from objectives.construction.identity import state_hash
 from tests.support.tiny import RULES, grid_base
 
 ARMS = {

@@ -12,9 +12,9 @@ from experiments.text.tokenizer import TokenizerConfig
 from experiments.training.command_line import PlannedCLI, lightning_defaults
 from experiments.training.run_spec import IDENTITY_VERSION, TRAINER_DEFAULTS, identity
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, OptimizerConfig, Phase, Phased
-from objectives.class_paths import allow_imports
+from objectives.construction.class_paths import allow_imports
+from objectives.construction.identity import REQUIRED, constructor_parameters, shortened, without_defaults
 from objectives.corruption import Bernoulli, ExactCount
-from objectives.identity import REQUIRED, constructor_parameters, shortened, without_defaults
 from objectives.settings import SharedSettings
 
 allow_imports([__name__])

@@ -16,7 +16,7 @@ from experiments.training.callbacks import Checkpoints
 from experiments.training.command_line import ObjectiveCLI, PlannedCLI
 from experiments.training.loop import Interrupted
 from objectives import load_objective
-from objectives.identity import state_hash
+from objectives.construction.identity import state_hash
 from tests.support.tiny import RULES, fit_arguments, outcome, run_config
 
 SHORT = {"data": RULES, "evaluation": {"snapshots": 2, "metrics": ["experiments.evaluation.ValidationLoss"]}}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 import torch
 from torch import nn
 
-from objectives.class_paths import class_path, import_object
+from objectives.construction.class_paths import class_path, import_object
 from objectives.settings import NOT_SAVED, SharedSettings
 
 PLAIN = (str, int, float, bool, list, tuple, dict, type(None))
@@ -21,7 +21,7 @@ REQUIRED = inspect.Parameter.empty
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:
-    """class_path and arguments of an objective as plain values, from which `objectives.checkpoint` builds it again.
+    """class_path and arguments of an objective as plain values, of which `objectives.inference.checkpoint` builds it again.
 
     Raises:
         ValueError: when the objective does not keep an argument of its constructor under the argument's name, or the

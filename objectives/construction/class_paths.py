@@ -58,7 +58,7 @@ def import_object(path: str) -> Any:
 
     Raises:
         NotAllowed: a ValueError, before anything is imported, when the path names no package that is allowed; and when
-            what stands there comes from another one, as `os` in `objectives.identity.os` would.
+            what stands there comes from another one, as `os` in `objectives.construction.identity.os` would.
         ImportError: when there is no such module, or no such object in it; its `name` is that of the module.
         ValueError: when the path has no dot.
     """

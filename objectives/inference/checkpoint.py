@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from objectives.base import Objective
-from objectives.class_paths import NotAllowed, import_object
-from objectives.identity import build_arguments
+from objectives.construction.class_paths import NotAllowed, import_object
+from objectives.construction.identity import build_arguments
 
 
 def load_objective(path: str | Path) -> Objective:
