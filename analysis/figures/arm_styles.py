@@ -59,6 +59,16 @@ def arm_styles(results: Results) -> dict[str, ArmStyle]:
     return styles
 
 
+def row_names(arms: Sequence[Arm]) -> list[str]:
+    """Names of arms beside their rows, with the number of seeds behind each mean; a legend need not name them again."""
+    return [f"{plain(arm.name, 28)} ({_seeds(arm)})" for arm in arms]
+
+
+def _seeds(arm: Arm) -> str:
+    finished = sum(run.finished for run in arm.runs)
+    return f"n = {finished}" if finished else f"n = {sum(bool(run.series) for run in arm.runs)}, unfinished"
+
+
 def draw_legend(figure: Figure, arms: Sequence[Arm], results: Results, extra: Sequence[Line2D] = ()) -> None:
     """One legend below the panels: arms with the number of seeds behind each mean, and `extra` entries.
 
@@ -66,10 +76,7 @@ def draw_legend(figure: Figure, arms: Sequence[Arm], results: Results, extra: Se
     """
     counts: dict[str, dict[str, None]] = {}
     for arm in arms:
-        finished = sum(run.finished for run in arm.runs)
-        started = sum(bool(run.series) for run in arm.runs)
-        n = f"n = {finished}" if finished else f"n = {started}, unfinished"
-        counts.setdefault(arm.name, {})[n] = None
+        counts.setdefault(arm.name, {})[_seeds(arm)] = None
     styles = arm_styles(results)
     handles = []
     for name, found in counts.items():

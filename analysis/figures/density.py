@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from analysis.figures.arm_styles import arm_styles, draw_legend
+from analysis.figures.arm_styles import arm_styles, draw_legend, row_names
 from analysis.figures.panels import LEFT, Stroke, draw_strokes, explain_empty, panels
 from analysis.figures.seeds import NARROW, beside, draw_curves, log_values, name_rows, seed_handle
 from analysis.figures.style import Drawing, plain
@@ -31,7 +31,8 @@ def density_figure(group: Results) -> Drawing | None:
     if not any(found.values()):
         return None
     styles = arm_styles(group)
-    height, left = max(2.7, 1.0 + 0.3 * len(group.arms)), [LEFT, beside(list(found)), NARROW]
+    names = row_names(group.arms)
+    height, left = max(2.7, 1.0 + 0.3 * len(group.arms)), [LEFT, beside(names), NARROW]
     figure, (targets, per_token, per_flop) = panels(3, 3, width=3.9, height=height, left=left)
     draw_targets(targets, group)
     targets.set_title("supervision received")
@@ -42,7 +43,7 @@ def density_figure(group: Results) -> Drawing | None:
     nominal = [next((d.nominal for d in runs if d.nominal is not None), None) for runs in found.values()]
     known = [[(x, y - 0.38), (x, y + 0.38)] for y, x in enumerate(nominal) if x is not None]
     draw_strokes(per_token, [Stroke(ends, "black") for ends in known], lw=2)
-    name_rows(per_token, list(found))
+    name_rows(per_token, names)
     name_rows(per_flop, [""] * len(found))
     for ax in (per_token, per_flop):
         ax.set_xlim(left=0)
@@ -55,7 +56,7 @@ def density_figure(group: Results) -> Drawing | None:
     if not any(yields):
         explain_empty(per_flop, "no FLOPs recorded")
     nominal_handle = Line2D([], [], ls="", marker="|", ms=11, mew=2, color="black", label="nominal")
-    draw_legend(figure, group.arms, group, [seed_handle(), nominal_handle])
+    draw_legend(figure, [], group, [seed_handle(), nominal_handle])
     caption = (
         "Supervision: cumulative targets; realised density (bars, dots are seeds) against nominal; and targets for the "
         "compute spent."

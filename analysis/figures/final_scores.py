@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from analysis.figures.arm_styles import arm_styles, draw_legend
+from analysis.figures.arm_styles import arm_styles, draw_legend, row_names
 from analysis.figures.levels import draw_levels
 from analysis.figures.seeds import Dots, draw_dots, row_panels, seed_handle
 from analysis.figures.style import Drawing, plain
@@ -26,11 +26,11 @@ def final_scores_figure(group: Results, quantities: Sequence[Quantity]) -> Drawi
         return None
     levels = {level.name for quantity in quantities for level in levels_of(group, quantity)}
     height = 0.9 + 0.3 * len(group.arms) + 0.13 * len(levels)
-    figure, axes = row_panels([arm.name for arm in group.arms], len(quantities), 3, width=3.9, height=height)
+    figure, axes = row_panels(row_names(group.arms), len(quantities), 3, width=3.9, height=height)
     handles = [seed_handle()]
     for ax, quantity in zip(axes, quantities, strict=True):
         handles += _final_scores_panel(ax, group, quantity)
-    draw_legend(figure, group.arms, group, handles)
+    draw_legend(figure, [], group, handles)
     caption = (
         "Final scores of finished runs: open dots are seeds, markers their mean, bars its 95 % interval "
         "(cut at the frame)."

@@ -54,6 +54,7 @@ def draw_curves(
     elif values:
         margin = 0.08 * (max(values) - min(values)) or 0.05
         ax.set_ylim(min(values) - margin, max(values) + margin)
+        ax.yaxis.set_major_locator(MaxNLocator(5))
     budget_axis(ax, axis, log and bool(values))
     return bool(values)
 
