@@ -21,7 +21,7 @@ REQUIRED = inspect.Parameter.empty
 
 
 def describe_objective(objective: Any) -> dict[str, Any]:
-    """class_path and arguments of an objective as plain values, of which `objectives.inference.checkpoint` builds it again.
+    """Class path and arguments of an objective as plain values, of which `inference.checkpoint` builds it again.
 
     Raises:
         ValueError: when the objective does not keep an argument of its constructor under the argument's name, or the
