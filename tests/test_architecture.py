@@ -25,9 +25,9 @@ COMPOSES = "experiments.cli"
 # Layers of a package: a folder imports from its own line and from the lines before it.
 LAYERS = {
     "objectives": [
-        ["class_paths", "vocabulary", "encoder", "traits"],
-        ["view"],
+        ["class_paths", "vocabulary", "channel", "encoder", "traits"],
         ["training"],
+        ["view"],
         ["settings", "corruption"],
         ["identity"],
         ["base"],
