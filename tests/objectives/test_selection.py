@@ -8,10 +8,11 @@ import torch
 from scipy import stats
 
 from objectives import MLM, Batch, Bernoulli, Corruption, Drawn, Spans, Words
+from objectives.class_paths import import_object
 from objectives.corruption.spans import _walk
-from tests.examples.own_selection import Spaced
-from tests.support.objectives import FALSE_ALARM, VOCABULARY, build, make_batch
+from tests.support.objectives import EXAMPLES, FALSE_ALARM, VOCABULARY, build, make_batch
 
+Spaced = import_object(f"{EXAMPLES}.own_selection.Spaced")  # tests/objectives/conftest.py allows it
 RATES = [0.01, 0.15, 0.5, 0.99, 1.0]
 CLS, SEP, PAD, UNK = VOCABULARY.cls, VOCABULARY.sep, VOCABULARY.pad, VOCABULARY.unknown
 
