@@ -31,7 +31,7 @@ LAYERS = {
         ["settings", "corruption"],
         ["identity"],
         ["base"],
-        ["clm", "mlm", "checkpoint", "inference", "lightning_module"],
+        ["clm", "mlm", "masked_diffusion", "checkpoint", "inference", "lightning_module"],
     ],
     "experiments": [
         ["records", "shipped", "strict_yaml"],
