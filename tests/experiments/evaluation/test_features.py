@@ -91,7 +91,7 @@ def test_metrics_use_the_encoder_as_they_are_told(monkeypatch, use):
     data = make_data()
     labelled = [EncodedText(ids, str(ids[0] % 2)) for ids in some_texts(60)]
     monkeypatch.setattr(data, "labelled_tasks", [EncodedTask("t", "sequence", labelled[:40], labelled[40:])])
-    objective = MLM(**vars(build(MLM, encoder=DEEP, vocabulary=VOCABULARY).shared))
+    objective = CLM(**vars(build(CLM, encoder=DEEP).shared))
     probe, untrained = LinearProbe(**use), UntrainedEncoder(**use)
     for metric in (probe, untrained):
         metric.prepare(data)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from experiments.evaluation import NotMeasured, TaskProbe
+from experiments.evaluation.features import features, whole_text
 from objectives import CLM, MLM, EncoderConfig
 from tests.support.known_rules import make_data
 from tests.support.objectives import build
@@ -99,6 +100,25 @@ def test_pairs(tmp_path, data, pooling):
     }
     if pooling == "last":
         assert found["task/t/mcc"] > 0.5 > found["task/t/bag_of_tokens_mcc"]
+
+
+def test_features_of_a_pair_are_both_their_difference_and_their_product(tmp_path, data):
+    texts, objective = sentences(6), objective_for(data)
+    for name, some in (("a", texts[:4]), ("b", texts[4:])):
+        pairs = zip(some[::2], some[1::2], "xy", strict=False)
+        lines = "".join(f"{one}\t{other}\t{label}\n" for one, other, label in pairs)
+        (tmp_path / f"{name}.tsv").write_text(f"text\tsecond\tlabel\n{lines}")
+    files = {"train": str(tmp_path / "a.tsv"), "test": str(tmp_path / "b.tsv")}
+    metric, _ = measured(data, objective, kind="pair", second_text="second", **files)
+    ids = [data.tokenizer.encode(text).ids for text in texts[:4]]
+    u, v = features(objective, ids, [[whole_text(one, "mean")] for one in ids], "mean").reshape(2, 2, -1).swapaxes(0, 1)
+    expected = np.concatenate([u, v, np.abs(u - v), u * v], axis=1)
+    np.testing.assert_allclose(metric._features(objective, metric.items["train"]), expected, rtol=1e-6)
+    a, b = (
+        np.array([[one.count(n) for n in range(data.vocabulary.size)] for one in ids]).reshape(2, 2, -1).swapaxes(0, 1)
+    )
+    expected = np.concatenate([a, b, np.abs(a - b), a * b], axis=1)
+    np.testing.assert_array_equal(metric._counts(metric.items["train"]).toarray(), expected)
 
 
 def tagged(folder, data_seed=0, count=300):
@@ -219,10 +239,10 @@ def test_what_was_trained_on_is_refused_or_left_out(tmp_path, data):
 
 def test_labels_that_train_has_not_count_as_wrong_and_texts_without_tokens_as_the_majority(tmp_path, data):
     rows = [(text, has_cat(text)) for text in dict.fromkeys(sentences(200))]
-    test = [*rows[100:], ("a young dog near it", "new"), ("", "no"), ("", "yes")]
+    test = [*rows[100:], ("a young dog near it", "new"), ("", "no"), ("", "newer")]
     files = {"train": write(tmp_path / "a.tsv", rows[:100]), "test": write(tmp_path / "b.tsv", test)}
     metric, found = measured(data, objective_for(data), **files)
-    assert metric.unseen == 1 and metric.items["test"].placed[-3:] == [True, False, False]
+    assert metric.unseen == 2 and metric.items["test"].placed[-3:] == [True, False, False]
     named = metric._predicted(
         {"train": np.zeros((100, 1)), "test": np.zeros((len(test) - 2, 1))}, lambda c: Always("yes")
     )
