@@ -65,6 +65,10 @@ class Hybrid(Objective):
             categorical={**masking_choices(self.corruption), "CLM schedule": share.name},
         )
 
+    @property
+    def switches(self) -> tuple[float, ...]:
+        return tuple(sorted({*as_rate(self.causal).switches, *self.corruption.rates.switches}))
+
     def densities(self, spent: float) -> tuple[float, ...]:
         share = as_rate(self.causal).mean(spent)
         return (share + (1 - share) * self.corruption.rates.mean(spent),)

@@ -47,6 +47,10 @@ class MaskedNextToken(Objective):
             categorical=masking_choices(self.corruption),
         )
 
+    @property
+    def switches(self) -> tuple[float, ...]:
+        return self.corruption.rates.switches
+
     def densities(self, spent: float) -> tuple[float, ...]:
         return (self.corruption.rates.mean(spent),)
 

@@ -5,7 +5,19 @@ import math
 import pytest
 import torch
 
-from objectives import CLM, MLM, Budget, Corruption, Key, OptimizerConfig, Phase, Phased, Scheduled
+from objectives import (
+    CLM,
+    MLM,
+    Budget,
+    Corruption,
+    Hybrid,
+    Key,
+    MaskedNextToken,
+    OptimizerConfig,
+    Phase,
+    Phased,
+    Scheduled,
+)
 from objectives.construction.class_paths import allow_imports
 from objectives.training.optimizer import spent_share, steps_until
 from tests.support.objectives import attached, build, make_batch
@@ -74,6 +86,9 @@ def test_a_switch_is_where_the_phase_begins_in_decimals():
     assert phased((CAUSAL, 0.1), (masked(0.2), 0.2), (CAUSAL, 0.7)).switches == (0.1, 0.3)
     assert phased((CAUSAL, 0.2), (masked(STEP), 0.8)).switches == (0.2, pytest.approx(0.6))
     assert build(MLM, corruption=Corruption(Scheduled(0.4, 0.2, "step", 0.7))).switches == (0.7,)
+    step = Corruption(Scheduled(0.4, 0.2, "step", 0.7))
+    assert build(MaskedNextToken, corruption=step).switches == (0.7,)
+    assert build(Hybrid, corruption=step, causal=Scheduled(1, 0, "step", 0.3)).switches == (0.3, 0.7)
     assert build(MLM, corruption=Corruption(Scheduled(0.4, 0.2))).switches == build(CLM).switches == ()
 
 

@@ -169,7 +169,7 @@ def test_batches_say_where_words_begin(tmp_path, segmenter):
     )
     data.prepare_data()
     joined = 0
-    for batch in (*first(data.train_dataloader(), 3), *data.validation_batches()):
+    for batch in (*first(data.train_batches(), 3), *data.validation_batches()):
         tokens = batch.tokens_BT.numpy()
         assert batch.word_starts_BT.tolist() == WordStarts(data.tokenizer, segmenter)(tokens).tolist()
         joined += int((WordStarts(data.tokenizer)(tokens) != batch.word_starts_BT.numpy()).sum())

@@ -112,7 +112,7 @@ def test_an_example_on_known_rules_has_an_excess_loss_where_every_view_is_answer
     config = {**run_config(tmp_path, **OBJECTIVES[name]), "data": RULES}
     ObjectiveCLI(fit_arguments(config, tmp_path, name), [EXAMPLES])
     measured = quantities(only_run(tmp_path))
-    assert ("validation/excess_loss" in measured) == (name != "spans")
+    assert ("validation/excess_loss" in measured) == (name != "spaced")
     assert "validation/loss" in measured and "probe/states/accuracy" in measured
 
 

@@ -156,7 +156,7 @@ def test_its_evaluation_may_be_another(parent, tmp_path):
         ({"model.init_args.optimizer.learning_rate": 0.02}, "learning_rate is 0.02, and was 0.01"),
         ({"model.init_args.corruption.rate": 0.3}, "corruption.rate is 0.3, and was its default"),
         ({"data.init_args.rules.seed": 2}, "data.init_args.rules.seed is 2, and was 1"),
-        ({"trainer.accumulate_grad_batches": 2}, "trainer.accumulate_grad_batches is 2, and was its default"),
+        ({"trainer.accumulate_grad_batches": 2}, "trainer.accumulate_grad_batches is 2, and was 1"),
         ({"model.class_path": "objectives.CLM"}, "objectives.clm.CLM, and was objectives.mlm.MLM"),
         ({"model.init_args.start": "anywhere/clm-01234567"}, "start.hash is 01234567, and was its default"),
         ({"model.init_args.budget.tokens": 17 * STEP}, "has read 1,088 tokens already"),
