@@ -188,6 +188,17 @@ def test_a_character_cut_by_the_edge_of_a_block(tokenizers):
     assert found.tolist() == [[yes, no, no, yes], [yes, no, no, no], [yes, yes, no, no]]
 
 
+def test_a_character_is_not_torn_where_a_token_has_its_first_byte_and_another_character():
+    vocabulary = {name: number for number, name in enumerate([*SPECIALS, "a", "ä", "»", "Ĭ", "aä"])}
+    backend = Backend(models.BPE(vocabulary, [("a", "ä")], unk_token="[UNK]"))
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    backend.add_special_tokens(SPECIALS)
+    tokenizer = Tokenizer(backend)
+    ids = tokenizer.encode("a今a").ids  # E4 BB 8A
+    assert [tokenizer.name(number) for number in ids] == ["aä", "»", "Ĭ", "a"]
+    assert starts(tokenizer, ids) == [True, False, False, True]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_special_tokens_and_those_behind_them_begin_words(tokenizers, kind):
     tokenizer = tokenizers[kind]
