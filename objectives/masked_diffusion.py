@@ -27,12 +27,13 @@ class MaskedDiffusion(Objective):
     they stand) under the model that fills masks one by one in uniformly random order.
 
     Args:
-        lowest: the rates begin above it. Weights are at most 1 / lowest; without a bound (0) their second moment is
-            infinite. What it leaves out is a share `lowest` of the integral over rates. 0.001 is MDLM's.
+        lowest: the rates begin above it, and weights are at most 1 / lowest; with 0 their second moment is infinite.
+            What it leaves out is a share `lowest` of the integral over rates, in the loss alone: elbo does not depend
+            on it. MDLM has 0.001.
         shared: the fields of SharedSettings.
     """
 
-    def __init__(self, lowest: float = 0.001, **shared: Any) -> None:
+    def __init__(self, lowest: float = 0.05, **shared: Any) -> None:
         super().__init__(**shared)
         self.lowest = lowest
         self.corruption = Corruption(Stratified(lowest, 1.0), mask=1, random=0, keep=0)
