@@ -11,7 +11,7 @@ from torch import Tensor
 
 from objectives.base import Objective
 from objectives.corruption import Corruption
-from objectives.corruption.rate import Stratified
+from objectives.corruption.rate import Stratified, percent
 from objectives.mlm import cloze, masking_choices, masking_rates
 from objectives.training.randomness import Key
 from objectives.traits import Traits
@@ -42,7 +42,7 @@ class MaskedDiffusion(Objective):
     def traits(self) -> Traits:
         return Traits(
             name=type(self).__name__,
-            question="masked tokens at all rates, as a bound on the log-likelihood",
+            question=f"masked tokens at all rates above {percent(self.lowest)}, as a bound on the log-likelihood",
             attention="bidirectional",
             scores=("elbo", "pll", "pll_word_l2r"),
             huggingface="ModernBertForMaskedLM",

@@ -8,8 +8,8 @@ import torch
 import torch.multiprocessing
 
 import objectives.base
-from objectives import CLM, IGNORE, MLM, Batch, Corruption
-from tests.support.objectives import VOCABULARY, attached, build, make_batch, rows_of
+from objectives import CLM, IGNORE, MLM, Batch, Corruption, allow_imports
+from tests.support.objectives import EXAMPLES, VOCABULARY, attached, build, make_batch, rows_of
 
 
 def step(objective, batch, accumulate=1, world_size=1):
@@ -89,6 +89,7 @@ def _rank_gradients(rank, cases, port, results):
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
+    allow_imports([EXAMPLES])
     gradients = []
     for cls, changes in cases:
         objective = build(cls, **changes)

@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 
 from objectives import MLM, Batch, Bernoulli, Corruption, Drawn, Spans, Words
-from objectives.class_paths import import_object
+from objectives.construction.class_paths import import_object
 from objectives.corruption.spans import _walk
 from tests.support.objectives import EXAMPLES, FALSE_ALARM, VOCABULARY, build, make_batch
 

@@ -1,5 +1,6 @@
 """How else a run may end: it diverges, has nothing to learn from, or its terminal is closed."""
 
+import copy
 import math
 import os
 import signal
@@ -84,7 +85,7 @@ WITHOUT_TARGETS = {
 def test_a_run_that_would_predict_nothing_is_refused_before_it_trains(text, tmp_path, capsys, name, data):
     config = run_config(text, **{"model.init_args.corruption": WITHOUT_TARGETS[name]})
     if data == "rules":
-        config["data"] = RULES
+        config["data"] = copy.deepcopy(RULES)
     if name.startswith("exact"):
         config["data"]["init_args"] |= {"batch_size": 32}  # enough for a target a step, on average
     assert main(fit_arguments(config, tmp_path)) == 2
