@@ -16,7 +16,6 @@ from objectives.corruption import Corruption, Rate
 from objectives.corruption.rate import as_rate
 from objectives.masked_next_token import masked_next_token
 from objectives.mlm import masking_choices, masking_rates
-from objectives.training.optimizer import mean_over_budget
 from objectives.training.randomness import Key, uniform
 from objectives.traits import Traits
 from objectives.view import Noise, PastOrNoise, View
@@ -51,7 +50,7 @@ class Hybrid(Objective):
     @property
     def traits(self) -> Traits:
         share = as_rate(self.causal)
-        mean = mean_over_budget(share.mean)
+        mean = share.over_budget()
         left_to_right, both_ways = ("chain_rule",) * (mean > 0), MASKED_SCORES * (mean < 1)
         # No huggingface: see MaskedNextToken, and a stock causal model is half of this one.
         return Traits(

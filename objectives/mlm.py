@@ -15,7 +15,6 @@ from torch import Tensor
 from objectives.base import Objective
 from objectives.corruption import Corruption
 from objectives.corruption.rate import check_rates, percent
-from objectives.training.optimizer import mean_over_budget
 from objectives.training.randomness import Key, uniform
 from objectives.traits import Traits
 from objectives.view import IGNORE, View
@@ -99,7 +98,7 @@ def predicted_shares(rate: Tensor, prediction_rate: float) -> tuple[Tensor, Tens
 
 def masking_rates(corruption: Corruption, prediction_rate: float | None = None) -> dict[str, float]:
     """The numeric factors of a corruption, means over the budget where they change."""
-    rates = {"mask rate": mean_over_budget(corruption.rates.mean)}
+    rates = {"mask rate": corruption.rates.over_budget()}
     return rates if prediction_rate is None else {**rates, "prediction rate": prediction_rate}
 
 

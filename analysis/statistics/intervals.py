@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class Measured:
         if not self.parts or len(self.parts) != len(other.parts):
             return Measured(value, error, difference=True)
         parts = np.subtract(self.parts, other.parts)
-        return Measured(value, _error_of(parts), tuple(parts.tolist()), difference=True)
+        return Measured(value, error_of_parts(parts), tuple(parts.tolist()), difference=True)
 
 
 @dataclass(frozen=True)
@@ -92,51 +92,40 @@ class Interval:
         return abs(math.log(self.mean / null)) if self.logarithmic else abs(self.mean - null)
 
     def _half_width(self, n: int, alpha: float) -> float:
-        seeds = _upper_quantile(n - 1, alpha) * self.spread / math.sqrt(n)
-        return math.hypot(seeds, _upper_quantile(self.item_degrees, alpha) * self.item_error)
+        return float(combined_half_width(self.spread, n, self.item_error, self.item_degrees, alpha))
+
+
+def combined_half_width(spread: Any, n: int, item_error: Any, item_degrees: float, alpha: float = 1 - LEVEL) -> Any:
+    """√((t(n−1) · spread/√n)² + (t(item_degrees) · item_error)²), with quantiles above which α / 2 lies.
+
+    Args:
+        spread: sample standard deviation over n >= 2 seeds.
+        item_error: standard error over the items, which seeds are measured on alike: their luck is the same in all of
+            them and does not shrink with n.
+        item_degrees: of freedom of that; ∞ for z.
+    """
+    seeds = _upper_quantile(n - 1, alpha) * spread / math.sqrt(n)
+    return np.hypot(seeds, _upper_quantile(item_degrees, alpha) * item_error)
 
 
 def half_width(sample: NDArray[np.float64], errors: ArrayLike = 0.0) -> NDArray[np.float64]:
-    """√((t(n−1) · s/√n)² + (z · SE)²) over the first axis.
-
-    Args:
-        sample: (n, ...) values of n >= 2 seeds, s their sample standard deviation.
-        errors: (n, ...) their standard errors over the items; SE² is the mean of their squares. Seeds are measured on
-            the same items, whose luck is the same in all of them and does not shrink with n.
-    """
+    """That of the mean of (n, ...) values of n seeds, with (n, ...) standard errors over items; the square of theirs is
+    the mean of the squares."""
     by_seed = np.broadcast_to(np.asarray(errors, dtype=np.float64), sample.shape)
-    seeds = _quantile(sample.shape[0] - 1) * sample.std(0, ddof=1) / math.sqrt(sample.shape[0])
-    items = _quantile(math.inf) * np.sqrt(np.square(by_seed).mean(0))
-    return np.hypot(seeds, items)
+    item_error = np.sqrt(np.square(by_seed).mean(0))
+    return combined_half_width(sample.std(0, ddof=1), sample.shape[0], item_error, math.inf)
 
 
-def half_width_by_parts(sample: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """√((t(n−1) · s/√n)² + (t(K−1) · SE)²) over the first axis.
-
-    Args:
-        sample: (n, ...) values of n >= 2 seeds, s their sample standard deviation.
-        parts: (n, K, ...) what each of K parts of the items adds to the luck of each; SE is that of their means over
-            seeds.
-    """
-    items = _quantile(parts.shape[1] - 1) * _error_of(parts.mean(0))
-    return np.hypot(half_width(sample), items)
-
-
-@cache
-def _quantile(degrees: float) -> float:
-    """That of Student's t on either side of LEVEL; of the normal distribution for ∞ degrees of freedom."""
-    return _upper_quantile(degrees, 1 - LEVEL)
-
-
+@lru_cache(maxsize=10_000)
 def _upper_quantile(degrees: float, alpha: float) -> float:
-    """That above which α / 2 lies."""
+    """That of Student's t, or of the normal distribution for ∞ degrees of freedom, above which α / 2 lies."""
     from scipy import special  # takes longer to import than all that `report --help` needs
 
     upper = 1 - alpha / 2
     return float(special.ndtri(upper) if degrees == math.inf else special.stdtrit(degrees, upper))
 
 
-def _error_of(parts: NDArray[np.float64]) -> Any:
+def error_of_parts(parts: NDArray[np.float64]) -> Any:
     """√(K/(K−1) · Σ p²) over the first axis, of K parts whose sum is 0."""
     count = parts.shape[0]
     return np.sqrt(count / (count - 1) * np.square(parts).sum(0))
@@ -145,21 +134,20 @@ def _error_of(parts: NDArray[np.float64]) -> Any:
 def t_interval(values: Iterable[float], errors: Iterable[float] = ()) -> Interval:
     """mean ± half_width; `errors`, one for each value, are 0 when not given. Raises ValueError on no values."""
     sample, by_seed = np.asarray(list(values), dtype=np.float64), np.asarray(list(errors) or [0.0])
-    return _interval(sample, lambda: half_width(sample, by_seed), math.sqrt(np.square(by_seed).mean()), math.inf)
+    return _interval(sample, math.sqrt(np.square(by_seed).mean()), math.inf)
 
 
-def _interval(
-    sample: NDArray[np.float64], half_width_of: Callable[[], Any], item_error: float, item_degrees: float
-) -> Interval:
+def _interval(sample: NDArray[np.float64], item_error: float, item_degrees: float) -> Interval:
     n = sample.size
     if n == 0:
         raise ValueError("an interval needs at least one value")
     mean = float(sample.mean())
     if n == 1:
         return Interval(mean, None, None, 1)
-    half, spread = float(half_width_of()), float(sample.std(ddof=1))
     agree = bool(np.ptp(sample) <= 1e-9 * max(1.0, abs(mean)))
-    return Interval(mean, mean - half, mean + half, n, agree, spread, item_error, item_degrees)
+    found = Interval(mean, None, None, n, agree, float(sample.std(ddof=1)), item_error, item_degrees)
+    half = found._half_width(n, 1 - LEVEL)
+    return replace(found, low=mean - half, high=mean + half)
 
 
 def interval_of(scores: Iterable[Measured]) -> Interval:
@@ -167,8 +155,7 @@ def interval_of(scores: Iterable[Measured]) -> Interval:
     found = list(scores)
     if found and all(one.difference and one.parts for one in found):
         sample, parts = np.asarray([one.value for one in found]), np.asarray([one.parts for one in found])
-        item_error = float(_error_of(parts.mean(0)))
-        return _interval(sample, lambda: half_width_by_parts(sample, parts), item_error, parts.shape[1] - 1)
+        return _interval(sample, float(error_of_parts(parts.mean(0))), parts.shape[1] - 1)
     return t_interval((one.value for one in found), (one.error for one in found))
 
 

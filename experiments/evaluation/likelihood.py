@@ -6,11 +6,11 @@ Causal models say it by the chain rule, masked diffusion bounds it. Both are of 
 from __future__ import annotations
 
 import math
-from hashlib import blake2b
 
 import torch
 from torch import Tensor
 
+from experiments.corpora.base import fraction
 from experiments.data import BlockData
 from experiments.data.evaluation_inputs import TextSentences
 from experiments.evaluation.metric import NotMeasured, SharedMetric
@@ -104,7 +104,7 @@ def validation_sentences(data: BlockData, count: int) -> list[list[int]]:
     sentences = data.validation_sentences(count)
     if not isinstance(sentences, TextSentences):
         return sentences
-    texts = sorted(set(sentences.texts), key=lambda text: blake2b(text.encode(), digest_size=8).digest())
+    texts = sorted(set(sentences.texts), key=lambda text: fraction(text, "order"))
     found: list[list[int]] = []
     while texts and len(found) < count:
         some, texts = texts[:count], texts[count:]

@@ -87,8 +87,6 @@ class WordSwap(SharedMetric):
         ]
 
     def measure(self, objective: Objective) -> dict[str, float]:
-        if not objective.traits.scores:
-            raise NotMeasured(f"{objective.traits.name} offers no sentence scores")
         if not self.sentences:
             raise NotMeasured("the validation text has no sentence of that length in which two words can be swapped")
         return {f"word_swap/{name}": value for name, value in prefer_original(objective, self.sentences).items()}
@@ -178,7 +176,13 @@ def prefer_original(objective: Objective, pairs: Sequence[Pair]) -> dict[str, fl
 
 def judge(objective: Objective, pairs: Sequence[Pair]) -> list[float] | None:
     """Of each pair, 1 when the first sentence scores higher, 0 when the second does, ½ for a tie, by the first of the
-    objective's sentence scores; None of a diverged model, which prefers nothing."""
+    objective's sentence scores; None of a diverged model, which prefers nothing.
+
+    Raises:
+        NotMeasured: when it offers no sentence scores.
+    """
+    if not objective.traits.scores:
+        raise NotMeasured(f"{objective.traits.name} offers no sentence scores")
     sentences = [ids for pair in pairs for ids in pair]
     method = objective.traits.scores[0]
     scores = [total(one) for one in score_sentences(ObjectiveLanguageModel(objective), sentences, method)]

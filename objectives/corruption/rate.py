@@ -31,6 +31,10 @@ class Rate(ABC):
     def mean(self, spent: float) -> float:
         """Its mean over blocks, when a share `spent` of the budget has been read."""
 
+    @abstractmethod
+    def over_budget(self) -> float:
+        """Its mean over blocks and over the budget."""
+
     def one(self, spent: float) -> float | None:
         """That of all blocks, when a share `spent` of the budget has been read; None where they have several."""
         return self.mean(spent)
@@ -56,6 +60,9 @@ class Constant(Rate):
         return percent(self.value)
 
     def mean(self, spent: float) -> float:
+        return self.value
+
+    def over_budget(self) -> float:
         return self.value
 
 
@@ -98,6 +105,10 @@ class Scheduled(Rate):
         done = {"linear": spent, "cosine": (1 - math.cos(math.pi * spent)) / 2, "step": float(spent >= self.switch)}
         return self.start + (self.end - self.start) * done[self.shape]
 
+    def over_budget(self) -> float:
+        share = self.switch if self.shape == "step" else 0.5  # linear and cosine are symmetric about their middle
+        return share * self.start + (1 - share) * self.end
+
 
 @dataclass(frozen=True)
 class Drawn(Rate):
@@ -120,6 +131,9 @@ class Drawn(Rate):
 
     def mean(self, spent: float) -> float:
         return (self.low + self.high) / 2
+
+    def over_budget(self) -> float:
+        return self.mean(1.0)
 
     def one(self, spent: float) -> float | None:
         return None

@@ -101,6 +101,7 @@ class ObjectiveLanguageModel(LanguageModel):
         vocabulary = objective.vocabulary
         self.module, self.encoder = objective, objective.encoder
         self.causal = (method or offered[0]) == "chain_rule"
+        self.mask_shift = objective.traits.mask_shift
         self.bos, self.eos = (vocabulary.cls,), (vocabulary.sep,)
         self.mask, self.end_of_text = vocabulary.mask, vocabulary.sep
         self.specials = frozenset((*vocabulary.specials, *vocabulary.unused))
@@ -116,7 +117,7 @@ class ObjectiveLanguageModel(LanguageModel):
     def logits(self, inputs_RT: Tensor, targeted_RT: Tensor) -> Tensor:
         attention: Attention = "causal" if self.causal else "bidirectional"
         if not self.causal:  # no row begins with a masked token, so none has its prediction outside of its row
-            targeted_RT = targeted_RT.roll(-self.module.traits.mask_shift, dims=1)
+            targeted_RT = targeted_RT.roll(-self.mask_shift, dims=1)
         return self._decode(self.encoder(inputs_RT, attention, targets=TargetPositions.of(targeted_RT)))
 
     def continuation(self) -> Callable[[Tensor], Tensor]:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from objectives import IGNORE, MLM, Budget, Corruption, Drawn, Key, Scheduled
+from objectives import IGNORE, MLM, Budget, Corruption, Drawn, Key, Scheduled, Stratified
 from objectives.corruption.rate import as_rate
 from objectives.mlm import cloze
 from objectives.training.optimizer import mean_over_budget
@@ -123,3 +123,18 @@ def test_densities_and_flops_follow_the_schedule():
 def test_rates_out_of_range_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        as_rate(0.2),
+        Scheduled(0.3, 0.15),
+        Scheduled(0.1, 0.9, "cosine"),
+        Scheduled(0.1, 0.4, "step", 0.75),
+        Drawn(0.2, 0.6),
+        Stratified(0.05, 1.0),
+    ],
+)
+def test_a_mean_over_the_budget_is_that_of_its_places(rate):
+    assert rate.over_budget() == pytest.approx(mean_over_budget(rate.mean), abs=1e-6)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import yaml
 
 from experiments.records import metrics_file, run_directory
 from experiments.records.checkpoints import complete
 from experiments.sweeps.grid import merged
+from experiments.training.callbacks import Checkpoints
 
 WORDS = ["the", "old", "young", "cat", "dog", "bird", "tree", "river", "house", "sees", "likes", "hears", "near"]
 
@@ -120,3 +125,16 @@ def half_done(run: Path) -> None:
     (run / run_directory.DONE).unlink()
     for path in (complete(run / "checkpoints")[-1], complete(run / "snapshots")[-1]):
         path.unlink()
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, steps: Iterable[int]) -> None:
+    """Let a run be stopped by SIGTERM in some of its steps, once in each."""
+    left, original = list(steps), Checkpoints.on_train_batch_end
+
+    def stop_on_the_way(self: Checkpoints, trainer: Any, *rest: Any) -> None:
+        if left and trainer.global_step == left[0]:
+            left.pop(0)
+            os.kill(os.getpid(), signal.SIGTERM)
+        original(self, trainer, *rest)
+
+    monkeypatch.setattr(Checkpoints, "on_train_batch_end", stop_on_the_way)

@@ -64,6 +64,8 @@ def begin_where_it_ended(run: Path, parent: Start, model: Objective, block_lengt
             f"{parent.name} has read {found.proof.tokens:,} tokens already; continue it with a budget of more than "
             f"that, not {budget:,}"
         )
+    record = {**run_directory.record_of(run), CONTINUED_AT: found.proof.tokens}
+    durable.write_json(run / run_directory.RUN, record)
     for name in RECORDS:
         _copy(parent.run / name, run / name)
     (run / SNAPSHOTS).mkdir(exist_ok=True)
@@ -72,8 +74,6 @@ def begin_where_it_ended(run: Path, parent: Start, model: Objective, block_lengt
             verify(snapshot)
             for file in (snapshot, digest_file(snapshot)):
                 _copy(file, run / SNAPSHOTS / file.name)
-    record = {**run_directory.record_of(run), CONTINUED_AT: found.proof.tokens}
-    durable.write_json(run / run_directory.RUN, record)
     checkpoint = torch.load(found.checkpoint, map_location="cpu", weights_only=True)
     checkpoint["objective"] = describe_objective(model)  # that of the larger budget
     DurableCheckpointIO().save_checkpoint(checkpoint, run / CHECKPOINTS / found.checkpoint.name)

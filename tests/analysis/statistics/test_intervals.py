@@ -6,8 +6,9 @@ from scipy import stats
 
 from analysis.statistics.intervals import (
     Measured,
+    combined_half_width,
+    error_of_parts,
     half_width,
-    half_width_by_parts,
     interval_of,
     log_interval,
     log_interval_of,
@@ -156,7 +157,8 @@ def test_with_parts_differences_are_covered_however_much_luck_is_shared(luck, be
         parts.append(items / math.sqrt(20) * (math.sqrt(luck) * common + math.sqrt(1 - luck) * rest))
     difference = parts[0] - parts[1]
     values = difference.sum(1) + math.sqrt(seeds) * draw.standard_normal((seeds, shape[1]))
-    half = half_width_by_parts(values, difference - difference.mean(1, keepdims=True))
+    centred = difference - difference.mean(1, keepdims=True)
+    half = combined_half_width(values.std(0, ddof=1), seeds, error_of_parts(centred.mean(0)), 19)
     covered = float((np.abs(values.mean(0)) <= half).mean())
     assert 0.94 < covered < (0.985 if between_seeds == 1 else 1)  # what differs by seed is in s as well
     conservative = half_width(values, math.hypot(items, items))

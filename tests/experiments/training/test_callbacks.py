@@ -4,9 +4,12 @@ from types import SimpleNamespace
 
 import torch
 
+from experiments.evaluation.evaluation import Evaluation
 from experiments.records import run_directory
 from experiments.sweeps.progress import run_line
 from experiments.training.callbacks import Status, snapshot_steps, whole_steps
+from experiments.training.command_line import ObjectiveCLI
+from tests.support.tiny import RULES, fit_arguments, run_config
 
 
 def test_snapshots_are_log_spaced_and_end_at_the_budget():
@@ -51,3 +54,19 @@ def test_speed_and_share_are_those_of_this_process(tmp_path, monkeypatch):
         shares.append(run_line(tmp_path).split(": ")[1])
     assert shares[0].startswith("704 of 1,024 tokens (69%), 640 tokens/s, ")
     assert shares[-1] == "1,024 of 1,024 tokens (100%), 640 tokens/s, 0 s of training left"
+
+
+def test_snapshots_are_measured_without_compiling(graphs, tmp_path, monkeypatch):
+    """Their batches are of other sizes, and each would be compiled anew."""
+    seen, measure = [], Evaluation.measure
+
+    def counted(self, *arguments):
+        before = len(graphs)
+        found = measure(self, *arguments)
+        seen.append((before, len(graphs)))
+        return found
+
+    monkeypatch.setattr(Evaluation, "measure", counted)
+    config = {**run_config(tmp_path, "MLM", **{"model.init_args.compile": True}), "data": RULES}
+    ObjectiveCLI(fit_arguments(config, tmp_path))
+    assert seen and all(before == after > 0 for before, after in seen)

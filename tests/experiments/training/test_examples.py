@@ -1,7 +1,6 @@
 """Worked examples: trained, resumed, measured, scored and exported, or refused with the reason."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,12 +10,11 @@ import pytest
 from experiments.cli import main
 from experiments.records import durable, metrics_file, run_directory
 from experiments.records.checkpoints import complete
-from experiments.training.callbacks import Checkpoints
 from experiments.training.command_line import ObjectiveCLI
 from experiments.training.loop import Interrupted
 from objectives import load_objective
 from tests.support.objectives import EXAMPLES
-from tests.support.tiny import RULES, fit_arguments, only_run, outcome, run_config, write_text
+from tests.support.tiny import RULES, fit_arguments, only_run, outcome, run_config, stop_at, write_text
 
 OBJECTIVES = {
     "prefix": {"model.class_path": f"{EXAMPLES}.prefix_lm.BlockPrefixLM"},
@@ -48,15 +46,7 @@ def quantities(run):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_an_example_interrupted_and_resumed_is_bit_for_bit_the_same(name, text, trained, tmp_path, monkeypatch):
-    stops, original = [11, 16], Checkpoints.on_train_batch_end
-
-    def stop_on_the_way(self, trainer, *rest):
-        if stops and trainer.global_step == stops[0]:
-            stops.pop(0)
-            os.kill(os.getpid(), signal.SIGTERM)
-        original(self, trainer, *rest)
-
-    monkeypatch.setattr(Checkpoints, "on_train_batch_end", stop_on_the_way)
+    stop_at(monkeypatch, [11, 16])
     arguments = fit_arguments(run_config(text, **OBJECTIVES[name]), tmp_path, name)
     for step in (11, 16):
         with pytest.raises(Interrupted):

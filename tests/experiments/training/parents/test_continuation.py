@@ -1,8 +1,6 @@
 """A finished run continued to a larger budget: what it goes on from, what it ends as, and what is refused."""
 
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -14,10 +12,9 @@ from experiments.records import durable, metrics_file, run_directory
 from experiments.records.checkpoints import complete
 from experiments.records.quantities import TRAINING
 from experiments.sweeps.grid import merged
-from experiments.training.callbacks import Checkpoints
 from experiments.training.command_line import ObjectiveCLI, PlannedCLI
 from experiments.training.loop import Interrupted
-from tests.support.tiny import RULES, fit_arguments, outcome, run_config
+from tests.support.tiny import RULES, fit_arguments, outcome, run_config, stop_at
 
 STEP = 4 * 16
 METRICS = ["experiments.evaluation.ValidationLoss"]
@@ -65,8 +62,9 @@ def trained(run):
     return [row for row in kept if row.step % 5 == 0], stream, {k: v.numpy().tobytes() for k, v in snapshot.items()}
 
 
-def test_it_ends_as_a_run_of_the_larger_budget_where_nothing_goes_by_the_budget(parent, tmp_path):
+def test_it_ends_as_a_run_of_the_larger_budget_where_nothing_goes_by_the_budget(parent, tmp_path, capsys):
     whole, continued = fit(config(40), tmp_path / "whole"), fit(config(40), tmp_path, parent)
+    assert "missing" not in capsys.readouterr().err
     assert trained(continued) == trained(whole)
     assert [path.name for path in complete(continued / "snapshots")] == [
         f"tokens-{steps * STEP:012d}.ckpt" for steps in (17, 40)
@@ -95,15 +93,7 @@ def test_the_learning_rate_goes_by_the_larger_budget_from_there_on(tmp_path):
 
 def test_interrupted_it_goes_on_without_its_parent_bit_for_bit(moved, tmp_path, monkeypatch):
     whole = fit(config(40), tmp_path / "whole", moved)
-    original, stops = Checkpoints.on_train_batch_end, [18, 33]
-
-    def stop_on_the_way(self, trainer, *rest):
-        if stops and trainer.global_step == stops[0]:
-            stops.pop(0)
-            os.kill(os.getpid(), signal.SIGTERM)
-        original(self, trainer, *rest)
-
-    monkeypatch.setattr(Checkpoints, "on_train_batch_end", stop_on_the_way)
+    stop_at(monkeypatch, [18, 33])
     for _ in range(2):
         with pytest.raises(Interrupted):
             fit(config(40), tmp_path / "parts", moved)

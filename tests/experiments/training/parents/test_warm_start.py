@@ -1,8 +1,6 @@
 """A run that starts from the weights of another one: whose weights, under which hash, and what is refused."""
 
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,12 +10,11 @@ from experiments.cli import main
 from experiments.records import durable, run_directory
 from experiments.records.checkpoints import complete
 from experiments.sweeps.grid import merged
-from experiments.training.callbacks import Checkpoints
 from experiments.training.command_line import ObjectiveCLI, PlannedCLI
 from experiments.training.loop import Interrupted
 from objectives import load_objective
 from objectives.construction.identity import state_hash
-from tests.support.tiny import RULES, fit_arguments, outcome, run_config
+from tests.support.tiny import RULES, fit_arguments, outcome, run_config, stop_at
 
 SHORT = {"data": RULES, "evaluation": {"snapshots": 2, "metrics": ["experiments.evaluation.ValidationLoss"]}}
 
@@ -89,15 +86,7 @@ def test_a_run_that_is_only_planned_has_its_hash_already(parent):
 
 def test_it_is_resumed_and_opened_without_the_parent(moved, tmp_path, monkeypatch):
     whole = fit(child(moved), tmp_path / "whole")
-    stops, original = [1, 7], Checkpoints.on_train_batch_end
-
-    def stop_on_the_way(self, trainer, *rest):
-        if stops and trainer.global_step == stops[0]:
-            stops.pop(0)
-            os.kill(os.getpid(), signal.SIGTERM)
-        original(self, trainer, *rest)
-
-    monkeypatch.setattr(Checkpoints, "on_train_batch_end", stop_on_the_way)
+    stop_at(monkeypatch, [1, 7])
     for _ in range(2):
         with pytest.raises(Interrupted):
             fit(child(moved), tmp_path / "parts")
