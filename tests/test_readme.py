@@ -34,8 +34,12 @@ def test_the_two_commands_stand_there_and_ci_runs_the_second():
 
 @pytest.mark.parametrize("command", named("fit"), ids=" ".join)
 def test_fit(command, tmp_path, monkeypatch):
-    """Parsed and checked like the real thing, beside the file of settings that it shows; other tests train."""
+    """Parsed and checked like the real thing, beside the file of settings that README shows and the run that an earlier
+    command of it leaves; other tests train."""
     (tmp_path / "tasks.yaml").write_text("".join(README.settings))
+    earlier = tmp_path / "results" / "fit" / "runs" / "clm-01234567"
+    earlier.mkdir(parents=True)
+    (earlier / "run.json").write_text('{"name": "clm", "hash": "01234567"}')
     monkeypatch.chdir(tmp_path)
     flag = "--name" if "--name" in command else "--config"
     assert PlannedCLI(by_bare_name(list(command))).run.name == command[command.index(flag) + 1]
