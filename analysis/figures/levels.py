@@ -18,7 +18,7 @@ from analysis.statistics.levels import CHANCE, Level, levels_of
 from experiments.records.quantities import Quantity
 
 DARK = "#333333"
-BASELINES: Any = ((0, (1, 2)), (0, (5, 2, 1, 2)), (0, (1, 4)), (0, (3, 3)), (0, (5, 2, 1, 2, 1, 2)), (0, (7, 4)))
+BASELINES: Any = ((0, (1, 2)), (0, (5, 2, 1, 2)), (0, (3, 3)), (0, (1, 4)), (0, (5, 2, 1, 2, 1, 2)), (0, (7, 4)))
 """Lines of chance and of the other baselines, in the order declared: alike in all figures."""
 BOUNDS: Any = {"causal": (0, (5, 2)), "all": "-"}
 LABEL = 7.5

@@ -54,7 +54,7 @@ def draw_curves(
     elif values:
         margin = 0.08 * (max(values) - min(values)) or 0.05
         ax.set_ylim(min(values) - margin, max(values) + margin)
-        ax.yaxis.set_major_locator(MaxNLocator(5))
+        ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     budget_axis(ax, axis, log and bool(values))
     return bool(values)
 
