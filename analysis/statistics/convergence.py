@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -56,7 +56,7 @@ class BudgetRatios:
         censored = len(self.at_least) + len(self.at_most) + len(self.unknown)
         return f"{censored} of {censored + len(self.exact)} seeds censored" if censored else ""
 
-    @property
+    @cached_property
     def interval(self) -> Interval | Missing:
         """Geometric mean of the exact ratios with the interval of their logs."""
         if self.censored:
@@ -207,6 +207,7 @@ def mean_budget_ratio(pair: Comparison, threshold: Threshold, axis: str) -> Inte
     return Missing("; ".join(filter(None, reasons)))
 
 
+@lru_cache(maxsize=CACHED)
 def paired_budget_ratios(pair: Comparison, threshold: Threshold, axis: str) -> BudgetRatios:
     """Budget ratios to one threshold over the seeds of a pair."""
     ours, theirs = (counted_crossings(one, threshold, axis) for one in (pair.arm, pair.reference))

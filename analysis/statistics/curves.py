@@ -103,14 +103,19 @@ def mean_curve(seeds: list[Curve], logarithmic: bool = False) -> MeanCurve | Non
     start, end = max(curve.x[0] for curve in used), min(curve.x[-1] for curve in used)
     if start > end:
         return None
-    recorded = [curve.x[(curve.x >= start) & (curve.x <= end)] for curve in used]
+    within = [(curve.x >= start) & (curve.x <= end) for curve in used]
+    recorded = [curve.x[inside] for curve, inside in zip(used, within, strict=True)]
     same = all(np.array_equal(recorded[0], places) for places in recorded)
     x = recorded[0] if same else _evenly_in_log(used, start, end)
+
+    def read(seed: int, y: Array) -> Array:
+        return y[within[seed]] if same else interpolate(used[seed].x, y, x)
+
     values = [_log(curve.y) if logarithmic else curve.y for curve in used]
-    stacked = np.stack([interpolate(curve.x, y, x) for curve, y in zip(used, values, strict=True)])
+    stacked = np.stack([read(i, y) for i, y in enumerate(values)])
     mean, n = stacked.mean(axis=0), len(used)
     errors = [curve.errors / np.where(curve.y > 0, curve.y, np.nan) if logarithmic else curve.errors for curve in used]
-    between = np.stack([interpolate(curve.x, error, x) for curve, error in zip(used, errors, strict=True)])
+    between = np.stack([read(i, error) for i, error in enumerate(errors)])
     half = half_width(stacked, between) if n > 1 else None
     low, high = (None, None) if half is None else (mean - half, mean + half)
     if logarithmic:
