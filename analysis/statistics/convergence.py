@@ -105,11 +105,18 @@ def first_crossing(curve: Curve, threshold: float, falling: bool = False, logari
     In a segment that starts at budget 0 the interpolation is linear in budget. `falling`: lower is better.
     `logarithmic`: fitted and interpolated in the log of the value, where all are positive.
     """
-    found = _crossing(curve, threshold, falling, logarithmic)
+    logarithmic = logarithmic and min(curve.y.min(), threshold) > 0
+    sign = -1.0 if falling else 1.0
+    places, levels = monotone_fit(curve.x, sign * (np.log(curve.y) if logarithmic else curve.y))
+
+    def crossing(of: float) -> Crossing:
+        return _crossing(curve, places, levels, sign * (math.log(of) if logarithmic else of))
+
+    found = crossing(threshold)
     if found.kind != "reached" or not curve.errors.any():
         return found
     error = float(interpolate(curve.x, curve.errors, np.asarray([found.budget]))[0])
-    beside = [_crossing(curve, threshold + shift, falling, logarithmic) for shift in (-error, error)]
+    beside = [crossing(of) for of in (threshold - error, threshold + error) if of > 0 or not logarithmic]
     distances = [abs(math.log(one.budget / found.budget)) for one in beside if one.kind == "reached" and one.budget > 0]
     if not distances:  # the curve is too short to say more than that it may be anywhere on it
         distances = [math.log(curve.x[-1] / found.budget), math.log(found.budget / curve.x[curve.x > 0][0])]
@@ -117,20 +124,16 @@ def first_crossing(curve: Curve, threshold: float, falling: bool = False, logari
     return replace(found, error=sum(distances) / len(distances))
 
 
-def _crossing(curve: Curve, threshold: float, falling: bool, logarithmic: bool) -> Crossing:
-    sign = -1.0 if falling else 1.0
+def _crossing(curve: Curve, places: Array, levels: Array, wanted: float) -> Crossing:
+    """Where the rising steps of a fit reach a level."""
     observed = float(curve.x[0]), float(curve.x[-1])
-    values, wanted = curve.y, threshold
-    if logarithmic and min(values.min(), wanted) > 0:
-        values, wanted = np.log(values), math.log(wanted)
-    places, levels = monotone_fit(curve.x, sign * values)
-    above = np.flatnonzero(levels >= sign * wanted)
+    above = np.flatnonzero(levels >= wanted)
     if not above.size:
         return Crossing(float(curve.x[-1]), "never" if curve.finished else "unfinished", observed=observed)
     i = int(above[0])
     if i == 0:
         return Crossing(float(places[0]), "early", observed=observed)
-    fraction = (sign * wanted - levels[i - 1]) / (levels[i] - levels[i - 1])
+    fraction = (wanted - levels[i - 1]) / (levels[i] - levels[i - 1])
     return Crossing(budget_between(places[i - 1], places[i], float(fraction)), "reached", observed=observed)
 
 
