@@ -11,23 +11,26 @@ of each counts, and their scores must agree.
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 from minicons import scorer
+from transformers import AutoTokenizer
 
 from experiments.corpora import KingJames
 from experiments.corpora.base import split_sentences
-from experiments.inference.export import huggingface_tokenizer
+from experiments.inference.export import write_tokenizer
 from experiments.text.tokenizer import Tokenizer
 from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig
-from objectives.inference.huggingface_export import to_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
 from objectives.inference.scoring import score_sentences, total
+from tests.support.huggingface_models import exported
 
 BATCH_SIZES = (1, 4, 8, 16, 32, 64, 128, 200)
 
@@ -66,13 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def compare(objective: Objective, tokenizer: Tokenizer, sentences: list[str], repeats: int) -> None:
     """Time an objective's own kind of score in all ways and print the ratios."""
     method = objective.traits.scores[0]
-    model, causal = to_huggingface(objective), method == "chain_rule"
-    exported = huggingface_tokenizer(tokenizer, objective.encoder.config.max_length, causal)
+    model, causal = exported(objective), method == "chain_rule"
+    with tempfile.TemporaryDirectory() as folder:
+        write_tokenizer(tokenizer, objective.encoder.config.max_length, causal, Path(folder))
+        exported_tokenizer = AutoTokenizer.from_pretrained(folder)
     language_models = {
         "ours": ObjectiveLanguageModel(objective),
-        "ours, through Hugging Face": HuggingFaceLanguageModel(model, exported, causal),
+        "ours, through Hugging Face": HuggingFaceLanguageModel(model, exported_tokenizer, causal),
     }
-    minicons = make_minicons(model, exported, causal)
+    minicons = make_minicons(model, exported_tokenizer, causal)
     ways: dict[str, Callable[[], list[float]]] = {
         name: partial(score_by_us, language_model, tokenizer, sentences, method)
         for name, language_model in language_models.items()

@@ -24,8 +24,8 @@ from torch.utils.data import DataLoader
 from experiments.training.command_line import quiet_lightning
 from experiments.training.run_spec import TRAINER_DEFAULTS
 from objectives import CLM, MLM, Batch, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig, Vocabulary
-from objectives.inference.huggingface_export import to_huggingface
 from objectives.lightning_module import TrainingModule
+from tests.support.huggingface_models import exported
 
 SIZES = ((256, 4, 4096), (128, 4, 8192), (256, 6, 30_000), (96, 3, 2048))
 """Width, depth and vocabulary of each model."""
@@ -118,7 +118,7 @@ def seconds_of_ours(objective: Objective, batches: list[Batch], precision: str) 
 def seconds_of_transformers(make: Callable[[], Objective], batches: list[Batch], sparse: bool) -> float:
     """Seconds that the stock loop takes for the same steps, its labels made beforehand."""
     objective = make()
-    model = to_huggingface(objective).train()
+    model = exported(objective).train()
     model.config.sparse_prediction = model.sparse_prediction = sparse
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     causal = objective.traits.attention == "causal"

@@ -1,17 +1,22 @@
 """Export of trained objectives to Hugging Face classes: ModernBERT for masked models, its decoder for causal ones.
 
-The architecture is the same, so logits are equal; only names differ, and the decoder splits query, key and value.
+The architecture is the same, so logits are equal; only names differ, and the decoder splits query, key and value. The
+files are written without transformers, whose import takes longer than all the rest.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from safetensors.torch import save_file
 
 from objectives.base import Objective
 
+MODEL_TYPES = {"ModernBertForMaskedLM": "modernbert", "ModernBertDecoderForCausalLM": "modernbert-decoder"}
+"""The classes of transformers that have this encoder and head."""
 SIZES = {
     "width": "hidden_size",
     "depth": "num_hidden_layers",
@@ -29,45 +34,53 @@ FIXED = {
     "classifier_bias": False,
     "decoder_bias": True,
     "tie_word_embeddings": True,
+    "dtype": "float32",
 }
 """Settings that ModernBERT leaves open and this encoder fixes."""
 
 
-def to_huggingface(objective: Objective) -> Any:
-    """A model of the class of transformers that the objective names as its counterpart, in eval mode.
+def write_huggingface(objective: Objective, directory: Path) -> None:
+    """Write config.json and model.safetensors, which `from_pretrained` of the objective's counterpart opens.
 
     Raises:
-        ValueError: when the objective has none.
+        ValueError: when the objective has no counterpart in transformers.
     """
-    import transformers as hf
+    config, decoder = huggingface_config(objective), objective.traits.attention == "causal"
+    ours = {name: value.detach().cpu() for name, value in objective.encoder.state_dict().items()}
+    weights = {
+        part: value.contiguous()
+        for name, parts in parameter_names(objective.encoder.config.depth, decoder)
+        for part, value in zip(parts, ours[name].chunk(len(parts)), strict=True)
+    }
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
 
-    traits = objective.traits
-    if traits.huggingface is None:
-        raise ValueError(f"{traits.name} has no counterpart in transformers, and so cannot be exported")
-    make_model = getattr(hf, traits.huggingface)
-    make_config, decoder = make_model.config_class, make_model is hf.ModernBertDecoderForCausalLM
-    encoder, vocabulary = objective.encoder, objective.vocabulary
+
+def huggingface_config(objective: Objective) -> dict[str, Any]:
+    """The content of config.json.
+
+    Raises:
+        ValueError: when the objective has no counterpart in transformers.
+    """
+    name, encoder, vocabulary = objective.traits.huggingface, objective.encoder, objective.vocabulary
+    if name not in MODEL_TYPES:
+        raise ValueError(f"{objective.traits.name} has no counterpart in transformers, and so cannot be exported")
     rope = {"rope_type": "default", "rope_theta": encoder.config.rope_theta}
-    config = make_config(
-        vocab_size=vocabulary.size,
+    return {
+        "architectures": [name],
+        "model_type": MODEL_TYPES[name],
+        "vocab_size": vocabulary.size,
         **{theirs: getattr(encoder.config, ours) for ours, theirs in SIZES.items()},
         **FIXED,
-        layer_types=["full_attention"] * encoder.config.depth,
-        rope_parameters={"full_attention": rope, "sliding_attention": rope},
-        pad_token_id=vocabulary.pad,
-        bos_token_id=vocabulary.cls,
-        eos_token_id=vocabulary.sep,
-        cls_token_id=vocabulary.cls,
-        sep_token_id=vocabulary.sep,
-    )
-    model = make_model(config)
-    ours = encoder.state_dict()
-    state: dict[str, Tensor] = {}
-    for name, theirs in parameter_names(encoder.config.depth, decoder):
-        state.update(zip(theirs, ours[name].chunk(len(theirs)), strict=True))
-    state["decoder.weight"] = ours["embedding.weight"]
-    model.load_state_dict(state)
-    return model.eval()
+        "layer_types": ["full_attention"] * encoder.config.depth,
+        "rope_parameters": {"full_attention": rope, "sliding_attention": rope},
+        "pad_token_id": vocabulary.pad,
+        "bos_token_id": vocabulary.cls,
+        "eos_token_id": vocabulary.sep,
+        "cls_token_id": vocabulary.cls,
+        "sep_token_id": vocabulary.sep,
+    }
 
 
 def parameter_names(depth: int, decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -224,6 +224,6 @@ def test_nothing_is_overwritten_and_nothing_left_behind(runs, tmp_path, capsys, 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.inference.export.huggingface_tokenizer", interrupted)
+    monkeypatch.setattr("experiments.inference.export.write_tokenizer", interrupted)
     assert main(["export", str(runs["MLM"]), str(tmp_path / "never")]) == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "empty2", "full"]

@@ -5,14 +5,15 @@ import json
 import pytest
 import torch
 from minicons import scorer
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from objectives import CLM, MLM, EncoderConfig
-from objectives.inference.huggingface_export import parameter_names, to_huggingface
+from objectives.inference.huggingface_export import parameter_names, write_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
-from tests.support.huggingface_models import CAUSAL, MASKED, TEXTS
+from tests.support.huggingface_models import CAUSAL, MASKED, TEXTS, exported
 from tests.support.huggingface_models import build as build_pretrained
 from tests.support.objectives import VOCABULARY, all_objectives, build, enlarge, make_batch
 
@@ -24,31 +25,42 @@ def test_an_exported_model_has_the_same_logits_and_weights(cls, changes):
     encoder = objective.eval().encoder
     for name, parameter in encoder.named_parameters():  # norms and the bias must be exported too
         torch.nn.init.normal_(parameter, mean=float(name.endswith("norm.weight")), std=0.2)
-    model = to_huggingface(objective)
+    model = exported(objective)
     tokens = make_batch().tokens_BT
     with torch.no_grad():
         expected = encoder.decode(encoder.head(encoder(tokens, objective.traits.attention)))
         logits = model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).logits
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=0)
     assert expected.std() > 0.5
-    exported, weights = model.state_dict(), encoder.state_dict()
+    theirs, weights = model.state_dict(), encoder.state_dict()
     names = dict(parameter_names(encoder.config.depth, decoder=cls is CLM))
     assert names.keys() == weights.keys()
     for name, parts in names.items():
-        assert torch.equal(torch.cat([exported[part] for part in parts]), weights[name]), name
-    assert exported.keys() == {part for parts in names.values() for part in parts} | {"decoder.weight"}
+        assert torch.equal(torch.cat([theirs[part] for part in parts]), weights[name]), name
+    assert theirs.keys() == {part for parts in names.values() for part in parts} | {"decoder.weight"}
 
 
-def test_an_objective_without_a_counterpart_is_refused():
+@pytest.mark.parametrize("cls", [CLM, MLM])
+def test_an_exported_folder_is_what_transformers_would_have_written(cls, tmp_path):
+    write_huggingface(build(cls), tmp_path / "ours")
+    exported(build(cls)).save_pretrained(tmp_path / "theirs")
+    ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("ours", "theirs"))
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+    config, whole = (json.loads((tmp_path / name / "config.json").read_text()) for name in ("ours", "theirs"))
+    assert config.items() <= whole.items()
+
+
+def test_an_objective_without_a_counterpart_is_refused(tmp_path):
     for cls in all_objectives():
         if (objective := build(cls)).traits.huggingface is None:
             with pytest.raises(ValueError, match=f"{cls.__name__} has no counterpart in transformers"):
-                to_huggingface(objective)
+                write_huggingface(objective, tmp_path / "never")
+    assert not any(tmp_path.iterdir())
 
 
 def test_an_exported_model_has_the_special_tokens():
     for cls in (CLM, MLM):
-        config = to_huggingface(build(cls)).config
+        config = exported(build(cls)).config
         ids = (config.pad_token_id, config.bos_token_id, config.eos_token_id, config.cls_token_id, config.sep_token_id)
         expected = (VOCABULARY.pad, VOCABULARY.cls, VOCABULARY.sep, VOCABULARY.cls, VOCABULARY.sep)
         assert ids == expected
