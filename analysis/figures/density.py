@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ from analysis.records.labels import AXES, unit_and_direction
 from analysis.records.results import Results
 from analysis.records.run_records import RunRecords
 from analysis.statistics.curves import Curve
-from analysis.statistics.density import LADDER, density, density_ladder
+from analysis.statistics.density import LADDER, Ladder, density
 from analysis.tables.table import si
 from experiments.records.quantities import Quantity
 
@@ -95,9 +95,8 @@ def _targets(run: RunRecords) -> Curve | None:
     return Curve(run.seed, tokens, targets, run.finished, np.zeros(tokens.size))
 
 
-def density_ladder_figure(group: Results, quantities: Sequence[Quantity]) -> Drawing | None:
+def density_ladder_figure(group: Results, ladders: Mapping[Quantity, Ladder]) -> Drawing | None:
     """A row for each quantity: its scores over targets per token, at equal tokens on the left, FLOPs on the right."""
-    ladders = {quantity: density_ladder(group.arms, quantity, LADDER) for quantity in quantities}
     shown = [quantity for quantity, ladder in ladders.items() if len(ladder) > 2]
     if not shown:
         return None

@@ -23,7 +23,7 @@ BASELINES: Any = ((0, (1, 2)), (0, (5, 2, 1, 2)), (0, (3, 3)), (0, (1, 4)), (0, 
 BOUNDS: Any = {"causal": (0, (5, 2)), "all": "-"}
 LABEL = 7.5
 """Font size of names beside the frame."""
-LETTERS = 20
+LETTERS = 22
 """Longest line of such a name."""
 LINE, GAP = 0.048, 0.02
 """Height of such a line, and the gap between two names, as shares of the frame."""

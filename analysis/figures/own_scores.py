@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -11,7 +12,7 @@ from matplotlib.ticker import NullFormatter
 from analysis.figures.arm_styles import arm_styles, draw_legend
 from analysis.figures.learning_curves import arms_with
 from analysis.figures.levels import draw_levels
-from analysis.figures.panels import explain_empty, panels
+from analysis.figures.panels import TEXT, TOP, explain_empty, panels
 from analysis.figures.seeds import curves_by_arm, draw_curves
 from analysis.figures.style import Drawing, plain
 from analysis.records.labels import unit_and_direction
@@ -19,22 +20,26 @@ from analysis.records.results import Results
 from experiments.records.quantities import Quantity
 
 COLUMNS = 4
+TITLE = 48
+"""Letters of a line of a title that fit over a panel here."""
 
 
 def own_scores_figure(group: Results, name: str, quantities: Sequence[Quantity]) -> Drawing:
     """A column for each question, as far as there is room, and a row for each quantity; y-axes apart."""
     questions = list(dict.fromkeys(arm.traits.question for arm in group.arms))
     shown = [(quantity, question) for quantity in quantities for question in questions]
-    figure, axes = panels(len(shown), min(len(questions), COLUMNS), width=4.3)
+    titles = [_title(quantity, question) for quantity, question in shown]
+    more = TEXT * max(title.count("\n") for title in titles)
+    figure, axes = panels(len(shown), min(len(questions), COLUMNS), width=4.3, height=2.7 + more, top=TOP + more)
     handles: list[Line2D] = []
-    for ax, (quantity, question) in zip(axes, shown, strict=True):
+    for ax, (quantity, question), title in zip(axes, shown, titles, strict=True):
         arms = [arm for arm in group.arms if arm.traits.question == question]
         log_y, curves = quantity.scale == "log", curves_by_arm(arms, quantity, "tokens")
         if draw_curves(ax, curves, arm_styles(group), "tokens", True, marks=False, log_y=log_y):
             handles += draw_levels(ax, group, quantity, arms=arms)
         else:
             explain_empty(ax, "nothing recorded yet")
-        ax.set_title(plain(f"{quantity.label}: {question}", 60))
+        ax.set_title(title)
         ax.set_ylabel(unit_and_direction(quantity))
     _label_outer(axes, min(len(questions), COLUMNS))
     draw_legend(figure, arms_with(group, *quantities), group, handles)
@@ -46,6 +51,12 @@ def own_scores_figure(group: Results, name: str, quantities: Sequence[Quantity])
         caption = f"What each arm scores on the one question that all objectives here are trained on: {questions[0]}."
     descriptions = dict.fromkeys(quantity.description for quantity in quantities if quantity.description)
     return Drawing(f"own-{name}", " ".join([caption, *descriptions]), figure)
+
+
+def _title(quantity: Quantity, question: str) -> str:
+    """In two lines at most."""
+    whole = plain(f"{quantity.label}: {question}", 10 * TITLE)
+    return "\n".join(wrap(whole, TITLE, max_lines=2, placeholder=" …"))
 
 
 def _label_outer(axes: Sequence[Axes], columns: int) -> None:

@@ -38,10 +38,12 @@ def panels(
     height: float = 2.7,
     left: Sequence[float] = (),
     right: Sequence[float] = (),
+    top: float = TOP,
 ) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels, row by row, at most `columns` in each; sizes in inches a panel with usual margins.
 
-    left, right: other margins, column by column; frames stay as wide as they are.
+    left, right: other margins, column by column; frames stay as wide as they are. top: that of every panel, within its
+    height.
     """
     columns = min(count, columns)
     lefts, rights = list(left) or [LEFT] * columns, list(right) or [RIGHT] * columns
@@ -51,7 +53,7 @@ def panels(
     figure = Figure(figsize=(whole, tall))
     for i in range(count):
         bottom = tall - height * (i // columns + 1) + BOTTOM
-        place = (starts[i % columns] / whole, bottom / tall, frame / whole, (height - TOP - BOTTOM) / tall)
+        place = (starts[i % columns] / whole, bottom / tall, frame / whole, (height - top - BOTTOM) / tall)
         figure.add_axes(place)
     return figure, figure.axes
 

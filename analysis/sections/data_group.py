@@ -11,6 +11,7 @@ from analysis.records.labels import AXES
 from analysis.records.results import Results
 from analysis.sections.document import Section
 from analysis.sections.factors import factor_sections
+from analysis.statistics.density import density_ladder
 from analysis.statistics.group_comparisons import GroupComparisons
 from analysis.tables.convergence import (
     budget_ratios_table,
@@ -123,8 +124,9 @@ def _density(group: Results) -> Section:
     section.text = ["Targets for each token read, as planned and as it came out, and what they cost."]
     section.add_drawing(density_figure(group))
     if len({round(rung, 2) for arm in group.arms if (rung := arm.density) is not None}) > 2:
-        section.tables.append(density_ladder_table(group, group.headline_metrics))
-        section.add_drawing(density_ladder_figure(group, group.headline_metrics))
+        ladders = {quantity: density_ladder(group.arms, quantity) for quantity in group.headline_metrics}
+        section.tables.append(density_ladder_table(ladders))
+        section.add_drawing(density_ladder_figure(group, ladders))
     return section
 
 

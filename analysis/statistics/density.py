@@ -47,14 +47,18 @@ class Rung:
     """By axis of the budget that is equal for all: over the finished seeds."""
 
 
-def density_ladder(arms: Sequence[Arm], quantity: Quantity, axes: Sequence[str]) -> dict[Arm, Rung]:
+Ladder = dict[Arm, Rung]
+"""That of one quantity."""
+
+
+def density_ladder(arms: Sequence[Arm], quantity: Quantity) -> Ladder:
     """The arms with finished seeds, and what they score at the largest budget that every finished run has spent.
 
-    On each axis; between two snapshots a score is interpolated in the log of the budget.
+    On each axis of LADDER; between two snapshots a score is interpolated in the log of the budget.
     """
     curves = {
         axis: {arm: [curve for curve in curves_by_seed(arm, quantity, axis) if curve.finished] for arm in arms}
-        for axis in axes
+        for axis in LADDER
     }
     budgets = {
         axis: min((curve.x[-1] for some in by_arm.values() for curve in some), default=0.0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from analysis.records.labels import AXES, with_unit
 from analysis.records.results import Results
 from analysis.records.run_records import Arm, Missing
-from analysis.statistics.density import LADDER, density, density_ladder
+from analysis.statistics.density import LADDER, Ladder, density
 from analysis.statistics.intervals import t_interval
 from analysis.tables.table import Column, Table, Value
 from experiments.records.quantities import Quantity
@@ -28,12 +28,11 @@ def density_table(group: Results) -> Table:
     return Table("density", "Supervision density so far, mean over seeds.", columns, rows)
 
 
-def density_ladder_table(group: Results, quantities: Sequence[Quantity]) -> Table:
+def density_ladder_table(ladders: Mapping[Quantity, Ladder]) -> Table:
     """Scores of all arms by density, at budgets that all have spent: equal tokens, and equal FLOPs."""
     columns = (Column("arm"), Column("targets per token", "score"), Column("quantity"), *_equal_budgets())
     rows: list[tuple[Value, ...]] = []
-    for quantity in quantities:
-        ladder = density_ladder(group.arms, quantity, LADDER)
+    for quantity, ladder in ladders.items():
         for arm in sorted(ladder, key=lambda one: ladder[one].density):
             missing = Missing("no snapshot within the common budget")
             scores = (ladder[arm].scores.get(axis, missing) for axis in LADDER)

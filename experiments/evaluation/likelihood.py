@@ -50,15 +50,15 @@ class Likelihood(SharedMetric):
 
     def quantities(self) -> list[Quantity]:
         description = (
-            f"Of {len(self.sentences)} validation sentences. By the chain rule it is exact, of tokens whose number the "
-            f"model does not know; a masked model is told the number, and has an upper bound: its own −log p may be "
-            f"lower, never higher, up to the luck of {self.samples} samples a sentence."
+            f"Of {len(self.sentences)} validation sentences. That of causal models is exact, by the chain rule, of "
+            f"tokens whose number the model does not know. A masked model is told the number, and has an upper bound: "
+            f"its own −log p may be lower, never higher, up to the luck of {self.samples} samples a sentence."
         )
         return [
             *with_standard_error(
                 Quantity(
                     "likelihood/nats_per_token",
-                    "negative log-likelihood or its bound",
+                    "negative log-likelihood or upper bound",
                     NATS,
                     "lower",
                     "all",
@@ -68,7 +68,7 @@ class Likelihood(SharedMetric):
             *with_standard_error(
                 Quantity(
                     "likelihood/entropy",
-                    "exact negative log-likelihood",
+                    "entropy (Bayes loss)",
                     NATS,
                     level_of="likelihood/nats_per_token",
                     bounds="all",

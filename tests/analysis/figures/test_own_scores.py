@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import pytest
+from matplotlib.text import Text
 
 from analysis.figures.learning_curves import by_figure
 from analysis.figures.own_scores import own_scores_figure
-from analysis.figures.style import figure_style
+from analysis.figures.style import figure_style, save_drawing
 from analysis.records.read_results import read_results
 from tests.support.drawn import legend, levels, pieces
+from tests.support.grids import CLM, MLM, minimal
 
 
 def drawn(group):
@@ -21,6 +25,22 @@ def test_only_arms_of_one_question_share_a_panel(three_objectives):
     assert "Arms in one panel can be compared, panels cannot" in drawing.caption
     curves = [places for _, places in pieces(drawing.figure.axes[0]) if len(places) == 8]
     assert len(curves) == 2  # one seed and the mean of one arm
+
+
+def test_a_long_question_has_two_lines_that_fit_into_the_figure(builder, tmp_path):
+    question = "masked tokens at all rates above 5 %, as a bound on the log-likelihood"
+    builder.run(minimal(CLM), 0)
+    builder.run(replace(minimal(MLM), question=question), 0)
+    (drawing,) = drawn(read_results(builder.finish()))
+    with figure_style():
+        save_drawing(drawing, tmp_path)
+    titles = [text for ax in drawing.figure.axes for text in ax.findobj(Text) if "loss" in text.get_text()]
+    assert [" ".join(text.get_text().split()) for text in titles] == [
+        f"validation loss: {name}" for name in ("next token", question)
+    ]
+    for text in titles:
+        box, page = text.get_window_extent(), drawing.figure.bbox
+        assert box.x1 <= page.x1 and box.y1 <= page.y1
 
 
 def test_each_panel_has_the_level_of_its_own_arm(two_data_groups):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.records.read_results import read_results
-from analysis.statistics.density import LADDER, density_ladder
+from analysis.statistics.density import density_ladder
 from tests.support.declarations import declaration
 from tests.support.grids import CLM, MLM, SNAPSHOTS, minimal
 
@@ -23,7 +23,7 @@ def test_scores_are_read_at_the_largest_budget_that_all_have_spent(builder):
         for seed in range(3):
             builder.run(plan, seed)
     group = read_results(builder.finish())
-    ladder = density_ladder(group.arms, WORD_SWAP, LADDER)
+    ladder = density_ladder(group.arms, WORD_SWAP)
     assert [rung.density for rung in ladder.values()] == pytest.approx([0.15, 0.5, 1.0])
     sparse, middle, dense = ladder.values()
     # As many tokens were read by all; for as many FLOPs the dense arms have read fewer, and learned less.
@@ -42,6 +42,6 @@ def test_unfinished_runs_neither_count_nor_limit_the_budget(builder):
         builder.run(minimal(CLM), seed)
     builder.run(minimal(MLM), 0, tokens=5_000, state="interrupted")
     group = read_results(builder.finish())
-    (rung,) = density_ladder(group.arms, WORD_SWAP, LADDER).values()
+    (rung,) = density_ladder(group.arms, WORD_SWAP).values()
     assert rung.scores["tokens"].n == 2
-    assert density_ladder(group.arms[1:], WORD_SWAP, LADDER) == {}
+    assert density_ladder(group.arms[1:], WORD_SWAP) == {}

@@ -52,7 +52,9 @@ def test_on_known_rules_each_objective_is_measured_beside_the_exact_likelihood()
         assert values["likelihood/nats_per_token_standard_error"] == pytest.approx(expected[1], abs=1e-5)
         assert values["likelihood/entropy"] == pytest.approx(floor[0])
         assert values["likelihood/entropy_standard_error"] == pytest.approx(floor[1])
-        assert declared.quantities["likelihood/entropy"].level_of == "likelihood/nats_per_token"
+        entropy = declared.quantities["likelihood/entropy"]
+        assert (entropy.level_of, entropy.bounds) == ("likelihood/nats_per_token", "all")
+        assert (entropy.label, entropy.unit) == ("entropy (Bayes loss)", "nats per token")
         assert declared.quantities["likelihood/nats_per_token"].comparable == "all"
 
 
