@@ -30,7 +30,7 @@ from objectives import CLM, MLM, Budget, Corruption, EncoderConfig, Objective, O
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.language_model import LanguageModel, ObjectiveLanguageModel
 from objectives.inference.scoring import score_sentences, total
-from tests.support.huggingface_models import exported
+from tests.support.exported import exported
 
 BATCH_SIZES = (1, 4, 8, 16, 32, 64, 128, 200)
 

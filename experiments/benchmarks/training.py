@@ -25,7 +25,7 @@ from experiments.training.command_line import quiet_lightning
 from experiments.training.run_spec import TRAINER_DEFAULTS
 from objectives import CLM, MLM, Batch, Budget, Corruption, EncoderConfig, Objective, OptimizerConfig, Vocabulary
 from objectives.lightning_module import TrainingModule
-from tests.support.huggingface_models import exported
+from tests.support.exported import exported
 
 SIZES = ((256, 4, 4096), (128, 4, 8192), (256, 6, 30_000), (96, 3, 2048))
 """Width, depth and vocabulary of each model."""

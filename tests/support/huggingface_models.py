@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
-
-from objectives import Objective
-from objectives.inference.huggingface_export import write_huggingface
 
 TEXTS = [
     "the old cat sees the young bird near the river",
@@ -23,13 +18,6 @@ TEXTS = [
 ]
 MASKED = ("bert", "roberta", "modernbert")
 CAUSAL = ("gpt2", "modernbert-decoder")
-
-
-def exported(objective: Objective) -> Any:
-    """What transformers reads of an export, in eval mode."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_huggingface(objective, Path(folder))
-        return getattr(transformers, objective.traits.huggingface or "").from_pretrained(folder)
 
 
 def build(kind: str, seed: int = 0) -> tuple[Any, PreTrainedTokenizerFast]:

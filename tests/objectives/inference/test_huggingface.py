@@ -13,7 +13,8 @@ from objectives import CLM, MLM, EncoderConfig
 from objectives.inference.huggingface_export import parameter_names, write_huggingface
 from objectives.inference.huggingface_model import HuggingFaceLanguageModel
 from objectives.inference.scoring import chain_rule, pseudo_log_likelihood
-from tests.support.huggingface_models import CAUSAL, MASKED, TEXTS, exported
+from tests.support.exported import exported
+from tests.support.huggingface_models import CAUSAL, MASKED, TEXTS
 from tests.support.huggingface_models import build as build_pretrained
 from tests.support.objectives import VOCABULARY, all_objectives, build, enlarge, make_batch
 
